@@ -8,8 +8,10 @@ export type {
   Fetch,
   Lifecycle,
   LifecycleEvent,
+  LocalStorageLike,
   Locks,
   Random,
+  StorageManagerLike,
   WebSocketConstructor,
   WebSocketLike,
 } from './base/environment.ts'

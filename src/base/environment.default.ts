@@ -1,5 +1,5 @@
 import { fallbackWebSocket } from '#websocket'
-import type { Clock, Environment, Lifecycle, Random } from './environment.ts'
+import type { Clock, Environment, Lifecycle, LocalStorageLike, Random } from './environment.ts'
 import { type Logger, levels, loggerOf } from './logger.ts'
 
 /** The maximum delay of a timer: a signed 32-bit number of ms (HTML standard, "timer initialization steps"). */
@@ -63,6 +63,15 @@ const lifecycle: Lifecycle = {
   },
 }
 
+/** That of the page; `undefined` outside a page, and if the browser blocks it. */
+function localStorage(): LocalStorageLike | undefined {
+  try {
+    return globalThis.document && globalThis.localStorage
+  } catch {
+    return undefined
+  }
+}
+
 /**
  * The environment with `overrides`; the other parts come from the globals at the time of the call. `sendsHeaders`:
  * prefer a WebSocket that can send headers, which the global one cannot.
@@ -77,6 +86,8 @@ export function resolveEnvironment(overrides: Partial<Environment> = {}, sendsHe
     lifecycle,
     locks: globalThis.navigator?.locks,
     BroadcastChannel: globalThis.BroadcastChannel,
+    storageManager: globalThis.navigator?.storage,
+    localStorage: localStorage(),
     location: globalThis.location?.href,
     ...overrides,
   }

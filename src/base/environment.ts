@@ -15,6 +15,10 @@ export interface Environment {
   readonly locks: Locks | undefined
   /** The constructor of channels among all tabs of the page's origin; `undefined` where there are none. */
   readonly BroadcastChannel: BroadcastChannelConstructor | undefined
+  /** What the browser says of the origin's storage; `undefined` where there is no such thing. */
+  readonly storageManager: StorageManagerLike | undefined
+  /** Small values that outlive the database; `undefined` where there are none. Using it may throw. */
+  readonly localStorage: LocalStorageLike | undefined
   /** The URL of the page, the base of relative paths; `undefined` outside a page. */
   readonly location: string | undefined
 }
@@ -73,6 +77,21 @@ export interface BroadcastChannelLike {
 
 export interface BroadcastChannelConstructor {
   new (name: string): BroadcastChannelLike
+}
+
+/** The part of the standard StorageManager that Instep uses (Storage standard, section 6). */
+export interface StorageManagerLike {
+  /** In bytes. */
+  estimate?(): Promise<{ readonly usage?: number; readonly quota?: number }>
+  persisted?(): Promise<boolean>
+  persist?(): Promise<boolean>
+}
+
+/** The part of the standard `localStorage` that Instep uses (HTML standard, section 12.2). */
+export interface LocalStorageLike {
+  getItem(key: string): string | null
+  setItem(key: string, value: string): void
+  removeItem(key: string): void
 }
 
 /** The part of the standard WebSocket that Instep uses (WHATWG WebSockets, section 3.1). */

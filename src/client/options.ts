@@ -56,7 +56,7 @@ export interface ResolvedOptions<M extends ModelDefinitions> {
   readonly endpoints: EndpointOptions
   readonly credentials: CredentialOptions
   readonly identity: string | null
-  readonly onUnauthenticated: NonNullable<SyncClientOptions['onUnauthenticated']>
+  readonly onUnauthenticated: SyncClientOptions['onUnauthenticated']
   readonly models: Models<M>
   readonly store: Store | undefined
   readonly pollInterval: number
@@ -118,7 +118,7 @@ export function resolveOptions<M extends ModelDefinitions>(
     endpoints: { baseUrl, endpoints },
     credentials: { token, apiKey, identityOf },
     identity: options.identity ?? null,
-    onUnauthenticated: options.onUnauthenticated ?? (() => undefined),
+    onUnauthenticated: options.onUnauthenticated,
     models: defineModels<M>(models ?? ({} as M)),
     store,
     pollInterval: options.pollInterval ?? 30_000,

@@ -1,4 +1,5 @@
 import type { Listener, Unsubscribe } from '../base/emitter.ts'
+import { spreadOnline } from '../base/spread-online.ts'
 import { Engine } from '../engine/engine.ts'
 import type { SyncEvents } from '../engine/events.ts'
 import type { Status } from '../engine/status.ts'
@@ -41,7 +42,8 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
 
   /** Throws a ConfigurationError that names the first wrong option and the expected value. */
   constructor(options: SyncClientOptions<M>) {
-    const { environment, logger, store, identity, models, ...rest } = resolveOptions(options)
+    const { environment: given, logger, store, identity, models, ...rest } = resolveOptions(options)
+    const environment = { ...given, lifecycle: spreadOnline(given) }
     const endpoints = resolveEndpoints(rest.endpoints, environment.location)
     const credentials = createCredentials(rest.credentials, identity)
     const { debug } = logger
@@ -143,6 +145,15 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
   /** Ends the client for good. Resolves when all pending data and writes are stored. Further calls have no effect. */
   close(): Promise<void> {
     return this.#engine.close()
+  }
+
+  /**
+   * Asks the browser to keep the stored data until the user deletes it. Resolves with whether it does: `false` also if
+   * the store is not a browser's. Call it in the handler of a click, since a browser may ask the user. `status.storage`
+   * has the result as `persisted`. Rejects with a ClosedError after `close`.
+   */
+  requestPersistence(): Promise<boolean> {
+    return this.#engine.requestPersistence()
   }
 
   /**

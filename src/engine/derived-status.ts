@@ -13,6 +13,8 @@ export interface Facts {
   readonly online: boolean
   /** The error of the last fetch; `undefined` after a success. */
   readonly failure: SyncError | undefined
+  /** Whether `onUnauthenticated` is running. */
+  readonly isRefreshing: boolean
   readonly retryAt: number | undefined
   readonly hasData: boolean
   readonly progress: SnapshotProgress | undefined
@@ -23,10 +25,12 @@ export interface Facts {
 }
 
 export function connectionStatus(facts: Facts): ConnectionStatus {
-  const { phase, socket, realtime, online, failure, retryAt, progress, fetched } = facts
+  const { phase, socket, realtime, online, failure, isRefreshing, retryAt, progress, fetched } = facts
   if (phase === 'halted' || phase === 'asked') return { state: 'idle' }
   const isRefused = isSyncError(failure, 'UnauthenticatedError')
-  if (isRefused && phase !== 'fetching') return { state: 'unauthenticated', error: failure }
+  if (isRefused && phase !== 'fetching') {
+    return isRefreshing ? { state: 'refreshing' } : { state: 'unauthenticated', error: failure }
+  }
   if (!online) return { state: 'offline' }
   // The client is trying new credentials after a refusal, or is receiving a snapshot after an earlier failure.
   if (isRefused || progress) return { state: 'connecting' }

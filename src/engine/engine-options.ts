@@ -30,5 +30,5 @@ export interface EngineOptions extends Shared {
   /** In ms. */
   readonly pollInterval: number
   /** Called once for each refused credential. If it returns a token, the client uses that token. */
-  readonly onUnauthenticated: (error: SyncError) => unknown
+  readonly onUnauthenticated: ((error: SyncError) => unknown) | undefined
 }

@@ -17,8 +17,10 @@ import { Fetcher } from './fetcher.ts'
 import { Following } from './following.ts'
 import { type CopyListener, LocalCopy } from './local-copy.ts'
 import { ModelCheck } from './model-check.ts'
+import { OriginStorage } from './origin-storage.ts'
 import { PollSchedule } from './poll-schedule.ts'
 import { Realtime } from './realtime.ts'
+import { Refresh } from './refresh.ts'
 import { Reporter } from './reporter.ts'
 import type { Status } from './status.ts'
 import { StatusBoard } from './status-board.ts'
@@ -55,6 +57,8 @@ export class Engine {
   readonly #scheduler: Schedule<SyncResult>
   readonly #pollSchedule: PollSchedule
   readonly #reporter: Reporter
+  readonly #refresh: Refresh
+  readonly #originStorage: OriginStorage
   readonly #modelCheck: ModelCheck
   #closing: Promise<void> | undefined
   #unsubscribe: Unsubscribe = () => {}
@@ -80,13 +84,26 @@ export class Engine {
     const emit = <Name extends keyof SyncEvents>(name: Name, event: SyncEvents[Name]) =>
       this.#later(() => this.events.emit(name, event))
     const reporter = new Reporter({
-      ...options,
+      logger,
       emit,
-      resume: (token) => {
-        if (this.#lifecycle !== 'closed') this.#resume('renew', token)
-      },
+      onRefused: (error) => void this.#refresh.run(error),
     })
     this.#reporter = reporter
+    this.#refresh = new Refresh({
+      ...options,
+      resume: (token) => {
+        if (this.#lifecycle === 'closed') return
+        if (token !== undefined) this.#following.resume(token)
+        this.#resume('renew', token)
+      },
+      onError: (error) => reporter.error(error),
+      onChange: () => this.#commit.mark(),
+    })
+    this.#originStorage = new OriginStorage({
+      environment,
+      name: options.channelName,
+      onChange: () => this.#commit.mark(),
+    })
     const listener = this.#dataListener()
     this.#modelCheck = new ModelCheck({ models, replica, clock, reporter })
     const disk = new Disk({ openDatabase, clock, listener })
@@ -184,7 +201,7 @@ export class Engine {
         outbox: (news) => this.mutations.heard(news),
         outboxUnknown: () => this.mutations.readAgain(),
         sync: () => this.sync(),
-        resume: (token) => this.resume(token),
+        resume: (token) => this.#continue(token),
       },
     })
     this.#scheduler = new Schedule({
@@ -247,9 +264,14 @@ export class Engine {
   resume(token?: string): void {
     this.#refuseClosed()
     this.#following.resume(token)
-    this.#options.credentials.forget()
-    this.#resume('resume', token)
+    this.#continue(token)
     this.#commit.now()
+  }
+
+  /** Asks the browser to keep the stored data. Resolves with whether it does. */
+  async requestPersistence(): Promise<boolean> {
+    this.#refuseClosed()
+    return this.#originStorage.requestPersistence()
   }
 
   /** Ends the engine for good. Resolves when all pending data and writes are stored. */
@@ -270,6 +292,7 @@ export class Engine {
     await this.#disk.close()
     this.#leadership.close()
     this.#commit.now()
+    this.#originStorage.close()
     this.events.clear()
   }
 
@@ -350,9 +373,15 @@ export class Engine {
     if (event === 'offline') this.#isReached = false
     this.#leadership.onLifecycle(event)
     if (event === 'frozen') this.#following.close()
+    if (event === 'visible') void this.#originStorage.read()
     if (event === 'visible' && !this.#following.hears) this.#following.begin()
     if (event === 'online' || event === 'visible') this.#notifySchedules('hurry')
     this.#commit.now()
+  }
+
+  #continue(token: string | undefined): void {
+    this.#options.credentials.forget()
+    this.#resume('resume', token)
   }
 
   #resume(type: 'resume' | 'renew', token: string | undefined): void {
@@ -377,6 +406,7 @@ export class Engine {
       fenced: () => this.#leadership.fenced(),
       diverged: () => this.#scheduler.tell('want'),
       opened: async () => {
+        this.#originStorage.opened(this.#disk.term === 1)
         await this.mutations.transactions.opened()
         await this.#copy.restore()
         this.#following.begin()
@@ -402,8 +432,9 @@ export class Engine {
         if (error) this.#options.logger.warn(error.message, { error })
         // Tabs that found nothing to read sync for themselves until they hear that there is.
         const isWell = !error && this.status.storage.reason !== undefined
-        this.#board.update({ storage })
+        this.#board.update({ storage: { ...storage, ...this.#originStorage.status } })
         if (isWell) void this.#following.announce()
+        if (isWell || error) void this.#originStorage.read()
         this.#commit.mark()
       },
       // The time that listeners take counts as the time of showing a part.
@@ -411,6 +442,7 @@ export class Engine {
       replaced: (types) => {
         this.#commit.mark()
         // The leader checks the data that all tabs have.
+        if (!types) void this.#originStorage.read()
         if (this.#following.leader) return
         void this.#modelCheck.replaced(types)
         if (!types) void this.#following.announce()
@@ -471,6 +503,7 @@ export class Engine {
     const facts: Facts = {
       phase,
       failure,
+      isRefreshing: this.#refresh.isRunning,
       retryAt,
       socket: socket.state,
       realtime: state,
@@ -482,12 +515,16 @@ export class Engine {
     }
     const connection = isWanted && leader ? leader.connection : connectionStatus(facts)
     const isLive = this.#following.feed.state === 'live'
+    const writes = this.mutations.status(connection)
+    // Only the leader knows of the transactions of all tabs at once.
+    this.#originStorage.note(this.#disk.term === undefined ? undefined : writes.pending)
     this.#board.update({
       lifecycle: this.#lifecycle,
       role: this.#disk.leads ? 'leader' : 'follower',
       connection,
       data: leader ? followedStatus(facts, leader.data, isLive) : dataStatus(facts, connection),
-      writes: { ...this.mutations.status(connection), ...(leader?.paused && { paused: leader.paused }) },
+      writes: { ...writes, ...(leader?.paused && { paused: leader.paused }) },
+      storage: { ...this.#disk.status, ...this.#originStorage.status },
       lastSyncId: this.#copy.position?.shown ?? 0,
     })
     this.#following.tellStatus()

@@ -56,7 +56,7 @@ export interface FollowingListener extends RealtimeListener {
   outboxUnknown(): void
   /** A follower asks for a fetch. Resolves once its result is stored. */
   sync(): Promise<unknown>
-  /** A follower continues after a 401. */
+  /** Another tab continues after a 401. */
   resume(token: string | undefined): void
 }
 
@@ -234,9 +234,9 @@ export class Following {
     if (error) throw error
   }
 
-  /** Lets the leader continue after a 401. */
+  /** Lets the leader continue after a 401, whichever tab that is by now. */
   resume(token: string | undefined): void {
-    if (this.#leader) this.#channel.post({ type: 'resume', token })
+    this.#channel.post({ type: 'resume', token })
   }
 
   #follow(): void {
@@ -297,7 +297,7 @@ export class Following {
         if (message.to === this.#channel.id) this.#endSync(message.n, errorFrom(message.error))
         return
       case 'resume':
-        if (disk.leads && isRunning()) listener.resume(message.token)
+        if (isRunning()) listener.resume(message.token)
     }
   }
 

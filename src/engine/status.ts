@@ -33,6 +33,8 @@ export type DataStatus =
 export type ConnectionStatus =
   /** `idle`: not syncing. `polling`: in step by a fetch every `pollInterval`. `socket`: in step by pushes. */
   | { readonly state: 'idle' | 'connecting' | 'polling' | 'socket' }
+  /** The server refused the credentials, and `onUnauthenticated` is running, in this tab or in another one. */
+  | { readonly state: 'refreshing' }
   /** The server cannot be reached. `retryAt`: the time of the next try, in ms since the epoch. */
   | { readonly state: 'offline'; readonly retryAt?: number }
   /** The server refused the credentials. Syncing pauses until there are new ones. */

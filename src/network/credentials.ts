@@ -51,7 +51,10 @@ export interface Credentials {
    * knows which one it was.
    */
   refuse(message: string, credential: Credential | undefined): UnauthenticatedError
-  /** Whether `error` is the first error for its credential. Several requests may fail with the same one. */
+  /**
+   * Whether `error` is the first error for its credential, and `use` has not replaced that. Several requests may fail
+   * with the same one.
+   */
   rejected(error: unknown): boolean
   /** Forgets all refused credentials, so that their next refusal is reported again. */
   forget(): void
@@ -124,7 +127,9 @@ export function createCredentials(
     refuse,
     rejected(error) {
       const refusal = error as UnauthenticatedError
-      const about = refusal.code === 'other_user' ? refusal : values.get(refusal)
+      const value = values.get(refusal)
+      if (value !== undefined && replacement !== undefined && value !== replacement) return false
+      const about = refusal.code === 'other_user' ? refusal : value
       const isFirst = !refused.has(about)
       refused.add(about)
       const [oldest] = refused

@@ -41,7 +41,8 @@ export type ScheduleEvent =
   /** `proven`: client and server agree; only then does a row of failures end. */
   | { readonly type: 'done'; readonly proven: boolean }
   | { readonly type: 'failed'; readonly floorMs: number }
-  | { readonly type: 'refused' }
+  /** `wasUnreached`: the server could not be reached before, so this is the first refusal. */
+  | { readonly type: 'refused'; readonly wasUnreached: boolean }
 
 export type ScheduleEffect =
   /** `asked`: explicitly requested. */
@@ -114,10 +115,10 @@ const table: TransitionTable<ScheduleState, ScheduleEvent, ScheduleEffect> = {
       state: { name: 'waiting', failures: failures + 1, floored: floorMs > 0 },
       effects: [{ type: 'wait', failures: failures + 1, floorMs }],
     }),
-    refused: ({ failures, resumed }) =>
-      resumed
-        ? fetchWithNewCredentials({ failures: failures + 1 })
-        : stay({ name: 'paused', failures: failures + 1 }),
+    refused: ({ failures: former, resumed }, { wasUnreached }) => {
+      const failures = wasUnreached ? 1 : former + 1
+      return resumed ? fetchWithNewCredentials({ failures }) : stay({ name: 'paused', failures })
+    },
   },
   waiting: {
     stop: () => halt({ type: 'unwait' }),

@@ -1,6 +1,6 @@
 import { backoffMs } from '../base/backoff.ts'
 import type { Environment } from '../base/environment.ts'
-import { NetworkError, type SyncError, toSyncError } from '../base/errors.ts'
+import { isSyncError, NetworkError, type SyncError, toSyncError } from '../base/errors.ts'
 import type { Debug } from '../base/logger.ts'
 import { Machine } from '../base/machine.ts'
 import { Timer } from '../base/timer.ts'
@@ -155,11 +155,13 @@ export class Schedule<Result> {
   }
 
   #fail(error: SyncError): void {
+    const wasUnreached = isSyncError(this.#failure, 'NetworkError')
     this.#failure = error
     const failure = failureOf(error)
     const asked = failure.kind === 'other' ? failure.retryAfterMs : undefined
     const floorMs = this.#options.floorMs?.(error) ?? asked
-    if (floorMs === undefined && failure.kind === 'unauthenticated') this.#dispatch({ type: 'refused' })
+    if (floorMs === undefined && failure.kind === 'unauthenticated')
+      this.#dispatch({ type: 'refused', wasUnreached })
     else this.#dispatch({ type: 'failed', floorMs: Math.min(floorMs ?? 0, maxFloorMs) })
     this.#options.onFailure(error)
   }

@@ -40,6 +40,8 @@ export interface Database {
    * data is of another history, or of another snapshot than `copy`: then read all of it. Rejects with a StorageError.
    */
   since(position: HistoryPosition, copy: string | undefined): Promise<StoredChanges | undefined>
+  /** The error for which the leader could store nothing when it opened the database; `undefined` once it can. */
+  readonly refused?: StorageError | undefined
   /** The number of the leader, which is higher than that of every leader before; 0 if this client does not lead. */
   readonly term: number
   /**

@@ -164,6 +164,17 @@ export class Disk {
     await this.#leading
   }
 
+  /** Where transactions and data are kept at present, and the reason if that is not as requested. */
+  get status(): StorageStatus {
+    const worst = this.#worst
+    // A client that does not lead any more follows.
+    const failure = worst?.code === 'fenced' ? undefined : worst
+    // Another tab has deleted the database: nothing is stored until the page is loaded again.
+    const isGone = failure?.code === 'closed' && !failure.retryable
+    const kind = isGone || this.#refused ? 'memory' : this.database.kind
+    return failure ? { kind, reason: failure.message } : { kind }
+  }
+
   /** The error for which new data is not stored, if there is one. */
   get failure(): SyncError | undefined {
     return this.#recorder.failure
@@ -307,17 +318,20 @@ export class Disk {
     else void this.#opener.openAfter(this.database, failure)
   }
 
-  /** Reports the storage status: the first failure among opening, recording, checkpoints and the outbox. */
+  /** The first failure among opening, recording, checkpoints and the outbox. */
+  get #worst(): SyncError | undefined {
+    return this.#opener.failure ?? this.failure ?? this.#checkpointer.failure ?? this.#refused
+  }
+
+  /** The error for which the next transaction may not be stored. */
+  get #refused(): SyncError | undefined {
+    return this.outbox.refused ?? this.database.refused
+  }
+
   #report(): void {
-    const failure = this.#opener.failure ?? this.failure ?? this.#checkpointer.failure ?? this.outbox.refused
-    if (failure?.code === 'fenced') {
-      this.#listener.fenced()
-      return
-    }
-    // Another tab has deleted the database: nothing is stored until the page is loaded again.
-    const isGone = failure?.code === 'closed' && !failure.retryable
-    const kind = isGone ? 'memory' : this.database.kind
-    this.#listener.storage(failure ? { kind, reason: failure.message } : { kind }, failure)
+    const failure = this.#worst
+    if (failure?.code === 'fenced') this.#listener.fenced()
+    else this.#listener.storage(this.status, failure)
   }
 }
 

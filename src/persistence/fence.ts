@@ -17,6 +17,7 @@ export class FencedConnection {
   /** 0 until the fence is raised. */
   #fence: number
   #raising: Promise<number> | undefined
+  #refused: StorageError | undefined
   #writes = 0
 
   private constructor(connection: StoreConnection, fence = 0) {
@@ -31,7 +32,8 @@ export class FencedConnection {
   static async raise(connection: StoreConnection): Promise<FencedConnection> {
     const database = new FencedConnection(connection)
     await database.ensureRaised().catch((error) => {
-      if (toStorageError(error).code !== 'quota') throw error
+      database.#refused = toStorageError(error)
+      if (database.#refused.code !== 'quota') throw error
     })
     return database
   }
@@ -43,6 +45,11 @@ export class FencedConnection {
 
   get fence(): number {
     return this.#fence
+  }
+
+  /** The error for which the fence was not raised at first; `undefined` once it is. */
+  get refused(): StorageError | undefined {
+    return this.#fence > 0 ? undefined : this.#refused
   }
 
   /** Raises the fence, unless this connection has already raised it. Call this before using `fence`. */

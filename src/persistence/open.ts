@@ -127,6 +127,10 @@ function databaseIn(
 
     since: (position, copy) => database.read(['journal'], (tx) => readSince(tx, version, position, copy)),
 
+    get refused() {
+      return database.refused
+    },
+
     get term() {
       return Math.max(0, database.fence)
     },

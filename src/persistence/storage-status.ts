@@ -1,5 +1,16 @@
 export interface StorageStatus {
+  /** Where data and transactions are kept. `memory`: they are gone after a restart. */
   readonly kind: 'durable' | 'memory'
   /** Why the data is not stored as requested, or why writing fails. */
   readonly reason?: string
+  /** Whether the browser keeps the data until the user deletes it. Otherwise, it may evict the data for want of space. */
+  readonly persisted?: boolean
+  /** What the origin stores and may store, in bytes, as the browser estimates it from time to time. */
+  readonly usage?: number
+  readonly quota?: number
+  /**
+   * The number of unsynced transactions that were lost before this start, because the browser or the user had deleted
+   * the database.
+   */
+  readonly lost?: number
 }

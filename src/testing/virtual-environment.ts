@@ -4,10 +4,13 @@ import type { VirtualClock } from './virtual-clock.ts'
 import { VirtualLocks } from './virtual-locks.ts'
 import type { VirtualNetwork } from './virtual-network.ts'
 import { seededRandom } from './virtual-random.ts'
+import { VirtualLocalStorage, VirtualStorageManager } from './virtual-storage.ts'
 
 export interface VirtualEnvironment<C extends Clock = VirtualClock> extends Environment {
   readonly clock: C
   readonly lifecycle: VirtualLifecycle
+  readonly storageManager: VirtualStorageManager
+  readonly localStorage: VirtualLocalStorage
 }
 
 export interface VirtualWorldOptions<C extends Clock = VirtualClock> {
@@ -34,6 +37,8 @@ export function virtualEnvironment<C extends Clock>({
     lifecycle: new VirtualLifecycle(),
     locks: new VirtualLocks().page(),
     BroadcastChannel: new VirtualChannels().page(),
+    storageManager: new VirtualStorageManager(),
+    localStorage: new VirtualLocalStorage(),
     location: undefined,
   }
 }

@@ -134,6 +134,25 @@ test('a part that is given takes the place of the default', () => {
   expect(resolveEnvironment({ WebSocket: undefined }).WebSocket).toBeUndefined()
 })
 
+test('localStorage is that of a page, and missing where the browser blocks it', () => {
+  expect(resolveEnvironment().localStorage).toBeUndefined()
+  const own = {}
+  vi.stubGlobal('document', {})
+  vi.stubGlobal('localStorage', own)
+  expect(resolveEnvironment().localStorage).toBe(own)
+  vi.unstubAllGlobals()
+  vi.stubGlobal('document', {})
+  Object.defineProperty(globalThis, 'localStorage', {
+    configurable: true,
+    get() {
+      throw new DOMException('Blocked.', 'SecurityError')
+    },
+  })
+  expect(resolveEnvironment().localStorage).toBeUndefined()
+  Reflect.deleteProperty(globalThis, 'localStorage')
+  vi.unstubAllGlobals()
+})
+
 test('the WebSocket is the global one, unless it is missing or headers are to be sent', () => {
   expect(resolveEnvironment().WebSocket?.sendsHeaders).toBe(globalThis.WebSocket ? undefined : true)
   const Own = class {}

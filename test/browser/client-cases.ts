@@ -162,4 +162,19 @@ export const clientCases: readonly PageCase[] = [
     same(client.status.storage.kind, 'memory', 'the storage')
     same(client.status.storage.reason === undefined, false, 'whether a reason is given')
   }),
+
+  test('says how many unsynced writes were in a database that is gone, and how much room there is', async (visitor) => {
+    // The server takes no writes.
+    const client = await visitor.live()
+    const name = `instep:${JSON.stringify([client.endpoints.bootstrapUrl, visitor.name])}`
+    await client.mutate((m) => m.insert('Issue', { id: 'mine', n: 1, title: 'Mine' })).durable
+    await visitor.leave()
+    await indexedDbStore().destroy(name)
+    const again = await visitor.live()
+    await until(() => again.status.storage.lost === 1, 'the number of lost writes')
+    if (!navigator.storage?.estimate) return
+    await until(() => (again.status.storage.quota ?? 0) > 0, 'the quota')
+    // Firefox would ask the user to let it keep the data.
+    same(again.status.storage.persisted, false, 'whether the browser keeps the data')
+  }),
 ]

@@ -40,6 +40,40 @@ describe('a 401', () => {
     expect(client.status.connection.state).toBe('socket')
   })
 
+  test('is refreshing while the handler runs, and unauthenticated once that returns no token', async () => {
+    const { backend, device, client } = await inStep(
+      {},
+      { onUnauthenticated: () => new Promise<void>((resolve) => device.clock.after(2_000, resolve)) },
+    )
+    const states: string[] = []
+    client.on('status', ({ connection }) => states.push(connection.state))
+    backend.server.expire('ada')
+    await device.clock.advance(60_000)
+    expect([...new Set(states)]).toEqual(['connecting', 'refreshing', 'unauthenticated'])
+  })
+
+  test('is unauthenticated at once without a handler', async () => {
+    const { backend, device, client } = await inStep({}, { onUnauthenticated: undefined })
+    const states: string[] = []
+    client.on('status', ({ connection }) => states.push(connection.state))
+    backend.server.expire('ada')
+    await device.clock.advance(60_000)
+    expect([...new Set(states)]).toEqual(['connecting', 'unauthenticated'])
+  })
+
+  test('of a token that `resume` has replaced meanwhile does not run the handler', async () => {
+    let calls = 0
+    const { backend, device, client } = await inStep({}, { onUnauthenticated: () => (calls += 1) })
+    backend.server.revoke('ada')
+    const refused = expect(client.sync()).rejects.toMatchObject({ name: 'UnauthenticatedError' })
+    await device.clock.advance(10)
+    client.resume(backend.server.token('ada'))
+    await device.clock.advance(1_000)
+    await refused
+    expect(calls).toBe(0)
+    expect(client.status.connection.state).toBe('socket')
+  })
+
   test('ends with `resume`, with its token or one of the token function', async () => {
     const { backend, device } = newDevice()
     await backend.insert('1')
@@ -140,7 +174,7 @@ describe('a 401', () => {
     await device.clock.advance(600_000)
     expect(calls).toBeGreaterThan(20)
     expect(backend.count('ws')).toBe(before)
-    expect([...states]).toEqual(['connecting', 'unauthenticated'])
+    expect([...states]).toEqual(['connecting', 'refreshing', 'unauthenticated'])
     client.resume(backend.server.token('ada'))
     await device.clock.advance(1_000)
     expect(client.status.connection.state).toBe('socket')
@@ -243,6 +277,28 @@ describe('credentials', () => {
     await device.clock.until(client.sync())
     expect(asked).toBe(before + 1)
     expect(asked).toBe(backend.requests.length)
+  })
+
+  test('invariant 48: a refreshed token drops no frame', async () => {
+    const { backend, device, client } = await inStep(
+      {},
+      {
+        onUnauthenticated: async () => {
+          await new Promise<void>((resolve) => device.clock.after(1_000, resolve))
+          return backend.server.token('ada')
+        },
+      },
+    )
+    backend.server.expire('ada')
+    const written: string[] = []
+    for (let n = 0; n < 60; n += 1) {
+      written.push(`${n}`)
+      await backend.insert(`${n}`)
+      await device.clock.advance(50)
+    }
+    await device.clock.advance(1_000)
+    expect(client.status.connection.state).toBe('socket')
+    expect(Object.keys(notes(client)).sort()).toEqual(written.sort())
   })
 
   test('invariant 43: a refreshed token keeps everything: the same database, and a delta', async () => {

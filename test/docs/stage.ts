@@ -1,3 +1,4 @@
+import * as nodeEvents from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import * as nodeHttp from 'node:http'
 import { tmpdir } from 'node:os'
@@ -118,6 +119,7 @@ export async function setStage(): Promise<Stage> {
           return served
         },
       },
+      'node:events': nodeEvents,
       'node:http': {
         createServer(handler: nodeHttp.RequestListener) {
           const made = nodeHttp.createServer(handler)

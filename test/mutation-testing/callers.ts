@@ -84,4 +84,12 @@ export const callers: readonly Mutation[] = [
     from: "['caller', userId]",
     to: "['caller', userId, ownerField]",
   },
+  {
+    invariant: 48,
+    test: 'test/client/unauthenticated.test.ts',
+    name: 'invariant 48: a refreshed token drops no frame',
+    file: 'src/engine/realtime.ts',
+    from: "this.#options.listener.missing('hurry')",
+    to: '',
+  },
 ]

@@ -44,6 +44,14 @@ export const storage: readonly Mutation[] = [
   },
   {
     invariant: 32,
+    test: 'test/client/origin-storage.test.ts',
+    name: 'invariant 32: the next start says how many unsynced transactions are lost',
+    file: 'src/engine/origin-storage.ts',
+    from: 'if (isNew && lost > 0)',
+    to: 'if (isNew && lost < 0)',
+  },
+  {
+    invariant: 32,
     test: 'test/writes/reopened.test.ts',
     name: 'invariant 32: pending writes and data are there after a restart, even if nothing changed since',
     file: 'src/engine/engine.ts',

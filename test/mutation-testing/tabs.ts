@@ -69,10 +69,10 @@ export const tabs: readonly Mutation[] = [
   },
   {
     invariant: 71,
-    test,
-    name: 'invariant 71: a refresh token that works once is redeemed once for all tabs',
-    file: 'src/engine/following.ts',
-    from: 'if (!canRead) {',
-    to: 'if (canRead) {',
+    test: 'test/tabs/refresh.test.ts',
+    name: 'invariant 71: a refresh token is redeemed once, although another tab takes the lead meanwhile',
+    file: 'src/engine/refresh.ts',
+    from: 'if (!lock) await refresh()',
+    to: 'if (lock) await refresh()',
   },
 ]

@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { memoryStore } from '../../src/storage/memory.ts'
 import { Device, inStep, shown } from '../support/device.ts'
 import { ownFolder, ownSqliteStore } from '../support/sqlite.ts'
+import { inStep as inStepWithService, notes } from '../support/test-backend.ts'
 
 test('a client in Node shows what is stored after a restart without a network, and goes on with a delta', async () => {
   const folder = ownFolder()
@@ -25,6 +27,20 @@ test('a client in Node shows what is stored after a restart without a network, a
   await device.clock.until(client.sync())
   expect(client.get('Issue', '7')).toBeUndefined()
   expect(device.requests.slice(asked)).not.toContain('bootstrap')
+  await device.quit()
+  expect(device.log).toEqual([])
+})
+
+test('a client in the main process of Electron and one in a window each have a database, and see the same', async () => {
+  const { backend, device, client: inMain } = await inStepWithService({ 1: {} }, { store: ownSqliteStore() })
+  const store = { ...memoryStore(), kind: 'durable', isPerOrigin: true } as const
+  const inWindow = await device.live({ store })
+  expect([inMain, inWindow].map(({ status }) => status.role)).toEqual(['leader', 'leader'])
+  inMain.mutate((m) => m.insert('Note', { id: '2' }))
+  inWindow.mutate((m) => m.insert('Note', { id: '3' }))
+  await device.clock.advance(5_000)
+  for (const client of [inMain, inWindow]) expect(Object.keys(notes(client))).toEqual(['1', '2', '3'])
+  expect(backend.received).toHaveLength(2)
   await device.quit()
   expect(device.log).toEqual([])
 })

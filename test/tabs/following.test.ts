@@ -143,26 +143,6 @@ test('the later write wins, although the clock was set back an hour between two 
   await server.close()
 })
 
-test('invariant 71: a refresh token that works once is redeemed once for all tabs', async () => {
-  const { server, open } = await browser()
-  let token = server.token('ada')
-  let redeemed = 0
-  const options = {
-    token: () => token,
-    onUnauthenticated: () => {
-      redeemed += 1
-      token = server.token('ada')
-      return token
-    },
-  }
-  const tabs = [await open(options), await open(options), await open(options)]
-  server.revoke('ada')
-  await server.settle()
-  expect(redeemed).toBe(1)
-  expect(tabs.map(({ client }) => client.status.connection.state)).toEqual(['socket', 'socket', 'socket'])
-  await server.close()
-})
-
 test('`resume` in a follower gives the leader the new token', async () => {
   const { server, open } = await browser()
   let token = server.token('ada')

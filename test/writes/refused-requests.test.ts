@@ -114,7 +114,7 @@ describe('a server that fails', () => {
     expect(times).toHaveLength(2)
   })
 
-  test('the network that comes back is used at once', async () => {
+  test('the network that comes back is used within 4 s', async () => {
     const { backend, device, client } = await inStep()
     device.network.cut()
     const tx = add(client, '1')
@@ -122,7 +122,7 @@ describe('a server that fails', () => {
     device.network.mend()
     device.environment.lifecycle.set({ online: false })
     device.environment.lifecycle.set({ online: true })
-    await backend.clock.advance(1_000)
+    await backend.clock.advance(4_100)
     expect(tx.state).toBe('synced')
   })
 

@@ -14,6 +14,7 @@ export function describeConnection({ connection, data }: Status): Described {
     case 'polling':
       return { tone: 'good', text: 'Polling' }
     case 'connecting':
+    case 'refreshing':
       return { tone: 'busy', text: data.state === 'loading' ? 'First sync' : 'Connecting' }
     case 'offline':
       return { tone: 'bad', text: connection.retryAt === undefined ? 'Offline' : 'Offline, retrying' }

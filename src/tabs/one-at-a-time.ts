@@ -1,0 +1,39 @@
+import type { Clock } from '../base/environment.ts'
+import type { LeaderLock } from './leadership.ts'
+
+/** The longest wait for another client, in ms: its page may be frozen. */
+const maxMs = 10_000
+
+/**
+ * Runs `body` unless another client that shares the lock runs its own. Otherwise waits until that has ended, 10 s at
+ * most. Resolves with whether `body` has run; rejects as `body` does.
+ */
+export async function oneAtATime(
+  { locks, name }: LeaderLock,
+  clock: Clock,
+  body: () => Promise<void>,
+): Promise<boolean> {
+  let running: Promise<void> | undefined
+  let isTaken = false
+  await locks
+    .request(name, { ifAvailable: true }, async (lock) => {
+      isTaken = !lock
+      running = lock ? body() : undefined
+      await running
+    })
+    // `body` has failed, another client has taken the lock meanwhile, or the browser has no locks for this page.
+    .catch(() => {})
+  if (!isTaken) {
+    await (running ?? body())
+    return true
+  }
+  const controller = new AbortController()
+  const cancel = clock.after(maxMs, () => controller.abort())
+  const release = async () => {}
+  await locks
+    .request(name, { signal: controller.signal }, release)
+    .catch(() => locks.request(name, { steal: true }, release))
+    .catch(() => {})
+  cancel()
+  return false
+}
