@@ -1,3 +1,7 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { brotliCompressSync, constants } from 'node:zlib'
 import { PGlite } from '@electric-sql/pglite'
 import { dts } from 'rollup-plugin-dts'
@@ -29,22 +33,52 @@ const external = (id) => !id.startsWith('.') && !id.startsWith('/')
 // Run, never imported: so as a module only.
 const commands = { 'cli/index': 'src/cli/index.ts' }
 
-// An empty database, since PGlite takes seconds to make one; without the templates, two thirds of its files, that only
-// another database would be made of. A larger window than usual: it repeats itself far apart.
+// A database with empty tables of Instep, which the build itself makes, since PGlite takes seconds to make one. Without the
+// templates, two thirds of its files, that only another database would be made of. Shut down, or else PostgreSQL would
+// recover it at each first start. A larger window than usual: it repeats itself far apart.
 const seed = {
   name: 'pglite-seed',
-  async generateBundle() {
-    const pglite = await PGlite.create()
+  async writeBundle({ dir }) {
+    const [file, folder] = [join(dir, 'pglite-seed.tar.br'), await mkdtemp(join(tmpdir(), 'instep-seed-'))]
+    // Not from the seed of an earlier build.
+    await rm(file, { force: true })
+    const { openSqlLog } = await import(pathToFileURL(resolve(dir, 'server/index.js')).href)
+    await (await openSqlLog(folder)).close()
+    const data = join(folder, 'pgdata')
+    const pglite = await PGlite.create(data)
     for (const template of ['template0', 'template1']) {
       await pglite.query(`alter database ${template} is_template false`)
       await pglite.query(`drop database ${template}`)
     }
-    const tar = await (await pglite.dumpDataDir('none')).arrayBuffer()
     await pglite.close()
+    const tar = await pack(data)
+    await rm(folder, { recursive: true })
     const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_LGWIN]: 24 }
-    const source = brotliCompressSync(new Uint8Array(tar), { params })
-    this.emitFile({ type: 'asset', fileName: 'pglite-seed.tar.br', source })
+    await writeFile(file, brotliCompressSync(tar, { params }))
   },
+}
+
+/** The content of a folder as an archive ("ustar"), as PGlite reads it: each name begins with a slash. */
+async function pack(folder) {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true })
+  const paths = entries.map((entry) => ({ entry, path: join(entry.parentPath, entry.name) }))
+  const blocks = []
+  for (const { entry, path } of paths.sort((a, b) => (a.path < b.path ? -1 : 1))) {
+    if (entry.name === 'postmaster.pid') continue
+    const content = entry.isFile() ? await readFile(path) : Buffer.alloc(0)
+    const header = Buffer.alloc(512)
+    header.write(path.slice(folder.length).replaceAll('\\', '/'))
+    header.write(entry.isFile() ? '0000600' : '0000700', 100)
+    header.write(content.length.toString(8).padStart(11, '0'), 124)
+    header.write('00000000000', 136)
+    // While the sum is made, spaces are in its place.
+    header.write(`        ${entry.isFile() ? 0 : 5}`, 148)
+    header.write('ustar\x0000', 257)
+    const sum = header.reduce((total, byte) => total + byte, 0)
+    header.write(`${sum.toString(8).padStart(6, '0')}\0`, 148)
+    blocks.push(header, content, Buffer.alloc(-content.length & 511))
+  }
+  return Buffer.concat([...blocks, Buffer.alloc(1_024)])
 }
 
 const scripts = (format, ending, entries) => ({

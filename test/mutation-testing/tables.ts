@@ -15,6 +15,14 @@ export const tables: readonly Mutation[] = [
   {
     invariant: 78,
     test,
+    name: 'invariant 78: a change by any SQL is delivered once, and what is rolled back is not',
+    file: 'src/server/tables/triggers.ts',
+    from: 'where ids = same and',
+    to: 'where',
+  },
+  {
+    invariant: 78,
+    test,
     name: 'invariant 78: changes of transactions that overlap are delivered in the order of their commits',
     file: 'src/server/tables/drain.ts',
     from: 'returning t, ids),',

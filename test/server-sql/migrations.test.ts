@@ -28,6 +28,9 @@ const tx = txOf('019ac1f0-5d4c-7b1e-9c55-2f0d2f6f8a10', [insert('1')])
 
 /** The tables as the first version made them, with a transaction that was accepted, and one that was not. */
 async function fillFirstVersion({ migrators }: SqlDatabase): Promise<void> {
+  // A PGlite begins with tables of the version that was built.
+  await sql`drop schema public cascade`.execute(migrators)
+  await sql`create schema public`.execute(migrators)
   const { error } = await (await migratorOf(migrators)).migrateTo('1')
   if (error) throw error
   for (const statement of [

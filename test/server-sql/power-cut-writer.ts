@@ -57,7 +57,7 @@ let moments = 0
 function moment(): void {
   moments += 1
   // To make a database takes some 400 flushes, and nobody has been answered then.
-  const isDue = random.number() < (history === '' ? 0.002 : 0.025)
+  const isDue = random.number() < (history === '' ? 0.002 : 0.04)
   if (!isDue || taken.length === Number(cuts)) return
   const disk = taken.length % 2 === 0 ? view.take() : view.takeWithSome(random)
   taken.push({ disk, answered: new Map(answered), phase, history })

@@ -49,11 +49,15 @@ export async function openPGlite(folder: string | undefined, options: PGliteOpti
   }
 }
 
+const lost =
+  'The machine stopped while the folder was in use. A new history begins, and every client fetches a snapshot.'
+
 async function openFolder(folder: string, options: PGliteOptions): Promise<PGlite> {
   const leftOpen = existsSync(join(folder, 'complete')) && (await isLeftOpen(folder))
   const pglite = await startIn(folder, options)
   try {
-    if (leftOpen) await beginHistory(pglite, options.logger)
+    // So that clients notice if the database has lost data.
+    if (leftOpen && (await beginHistory(pglite))) options.logger.warn(lost)
     // Only after the new history is stored. If this process ends before, the next start finds the folder still marked.
     await markOpen(folder)
     return pglite
@@ -63,15 +67,12 @@ async function openFolder(folder: string, options: PGliteOptions): Promise<PGlit
   }
 }
 
-/** Starts a new history, so that clients notice if the database has lost data. */
-async function beginHistory(pglite: PGlite, logger: Logger): Promise<void> {
+/** Starts a new history. Resolves with `false` if the database is empty, so that no client has any data. */
+async function beginHistory(pglite: PGlite): Promise<boolean> {
   const { rows } = await pglite.query("select where to_regclass('instep_state') is not null")
-  // The database is empty, so no client has any data.
-  if (rows.length === 0) return
+  if (rows.length === 0) return false
   await pglite.query('update instep_state set history = gen_random_uuid()')
-  logger.warn(
-    'The machine stopped while the folder was in use. A new history begins, and every client fetches a snapshot.',
-  )
+  return true
 }
 
 /**
@@ -114,9 +115,11 @@ async function create(path: string | undefined, { logger }: PGliteOptions): Prom
   const seed = await shippedSeed()
   if (seed) {
     try {
-      if (path === undefined) return await start(path, new Blob([new Uint8Array(seed)]))
-      await unpack(seed, path)
-      return await start(path)
+      if (path !== undefined) await unpack(seed, path)
+      const pglite = await start(path, path === undefined ? new Blob([new Uint8Array(seed)]) : undefined)
+      // The history of the seed would be that of every database.
+      await beginHistory(pglite)
+      return pglite
     } catch (error) {
       logger.warn('The seed for new databases cannot be used; creating one without it.', {
         reason: toError(error).message,

@@ -5,8 +5,8 @@ import { promisify } from 'node:util'
 import { brotliDecompress } from 'node:zlib'
 
 /**
- * An empty database as an archive, which is part of this package, since PGlite takes seconds to create one. `undefined`
- * if the file is missing, as in a bundle.
+ * A database with empty tables of Instep as an archive, which the build makes, since PGlite takes seconds to create one.
+ * Its tables may be of an earlier version. `undefined` if the file is missing, as in a bundle.
  */
 export async function shippedSeed(): Promise<Buffer | undefined> {
   try {
