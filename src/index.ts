@@ -23,6 +23,7 @@ export {
   type HttpErrorDetails,
   isSyncError,
   NetworkError,
+  PendingError,
   ProtocolError,
   RejectedError,
   StorageError,
@@ -33,6 +34,7 @@ export {
   type ValidationErrorOptions,
 } from './base/errors.ts'
 export { type Logger, silentLogger } from './base/logger.ts'
+export { deleteDatabase, type LocalDatabase, listDatabases } from './client/databases.ts'
 export type { SyncClientOptions } from './client/options.ts'
 export { type ClientOf, SyncClient } from './client/sync-client.ts'
 export type {
@@ -46,6 +48,7 @@ export type {
   TypedMutator,
 } from './client/types.ts'
 export type { ChangeEvent, ResetEvent, ResetReason, SyncEvents } from './engine/events.ts'
+export type { LogoutOptions, LogoutResult } from './engine/logout.ts'
 export type { ConnectionStatus, DataStatus, Status } from './engine/status.ts'
 export type { SyncResult } from './engine/sync-result.ts'
 export type { CollatedField, OrderField, TextCondition } from './models/collated.ts'

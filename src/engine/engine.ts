@@ -1,7 +1,7 @@
 import { Commit } from '../base/commit.ts'
 import { Emitter, type Unsubscribe } from '../base/emitter.ts'
 import type { LifecycleEvent } from '../base/environment.ts'
-import { ClosedError, isSyncError, SyncError } from '../base/errors.ts'
+import { type ClosedError, isSyncError, SyncError } from '../base/errors.ts'
 import { lazyTypes } from '../models/models.ts'
 import { Mutations } from '../mutations/mutations.ts'
 import { isAnswered } from '../network/failure.ts'
@@ -16,11 +16,12 @@ import type { SyncEvents } from './events.ts'
 import { Fetcher } from './fetcher.ts'
 import { Following } from './following.ts'
 import { type CopyListener, LocalCopy } from './local-copy.ts'
+import { type LogoutOptions, type LogoutResult, logout } from './logout.ts'
 import { ModelCheck } from './model-check.ts'
 import { PollSchedule } from './poll-schedule.ts'
 import { Realtime } from './realtime.ts'
 import { Reporter } from './reporter.ts'
-import type { Status } from './status.ts'
+import { endOf, type Status } from './status.ts'
 import { StatusBoard } from './status-board.ts'
 import type { SyncResult } from './sync-result.ts'
 
@@ -83,7 +84,7 @@ export class Engine {
       ...options,
       emit,
       resume: (token) => {
-        if (this.#lifecycle !== 'closed') this.#resume('renew', token)
+        if (!this.#ended) this.#resume('renew', token)
       },
     })
     this.#reporter = reporter
@@ -100,7 +101,7 @@ export class Engine {
       isReached: () => this.#isReached,
       hears: () => this.#following.hears,
       follows: () => this.#following.leader !== undefined,
-      isClosed: () => this.#lifecycle === 'closed',
+      ended: () => this.#ended,
       reporter,
       commit: this.#commit,
       onListenerError,
@@ -184,6 +185,7 @@ export class Engine {
         outboxUnknown: () => this.mutations.readAgain(),
         sync: () => this.sync(),
         resume: (token) => this.resume(token),
+        signedOut: () => void this.#signedOut(),
       },
     })
     this.#scheduler = new Schedule({
@@ -251,20 +253,63 @@ export class Engine {
     this.#commit.now()
   }
 
+  /** See `SyncClient.logout`. */
+  async logout(options: LogoutOptions): Promise<LogoutResult> {
+    this.#refuseClosed()
+    const { environment, channelName, destroyDatabase, newLife } = this.#options
+    const { clock, BroadcastChannel } = environment
+    const destroy = channelName !== undefined && !BroadcastChannel ? undefined : destroyDatabase
+    const sync = () => this.sync()
+    const end = async () => {
+      const silentTabs = this.#following.signOut()
+      await this.#signedOut(true)
+      return silentTabs
+    }
+    const status = () => this.status
+    const { mutations } = this
+    return logout({ clock, newLife, disk: this.#disk, mutations, status, sync, end, destroy }, options)
+  }
+
   /** Ends the engine for good. Resolves when all pending data and writes are stored. */
   close(): Promise<void> {
-    this.#closing ??= this.#close()
+    this.#closing ??= this.#end('closed', async () => {
+      this.#following.close()
+      await this.#store()
+      await this.mutations.close()
+    })
     return this.#closing
   }
 
-  async #close(): Promise<void> {
-    this.#modelCheck.stop()
-    await this.#halt('closed')
-    this.#following.close()
+  /** The user has signed out: ends the engine, and shows nothing any more. `isHere`: by a call of `logout`. */
+  #signedOut(isHere = false): Promise<void> {
+    this.#closing ??= (async () => {
+      // What follows may notice the same again.
+      await undefined
+      this.#leadership.close()
+      this.#disk.follow()
+      this.#copy.empty(this.mutations.outbox.list().map(({ id }) => id))
+      await this.#end('signed-out', async () => {
+        await this.#store()
+        await this.mutations.end(isHere)
+      })
+      await this.#following.ending
+      this.#following.close()
+    })()
+    return this.#closing
+  }
+
+  /** Resolves once what was written before is stored. Opens the disk no more. */
+  async #store(): Promise<void> {
     // Transactions that are not stored yet may have to open the disk first.
     await this.mutations.settled()
     await this.#disk.seal()
-    await this.mutations.close()
+  }
+
+  /** `settle`: settles all transactions. */
+  async #end(lifecycle: 'closed' | 'signed-out', settle: () => Promise<void>): Promise<void> {
+    this.#modelCheck.stop()
+    await this.#halt(lifecycle)
+    await settle()
     await this.#copy.close()
     await this.#disk.close()
     this.#leadership.close()
@@ -374,6 +419,7 @@ export class Engine {
         this.mutations.acknowledgements.leaveAgain()
       },
       fenced: () => this.#leadership.fenced(),
+      signedOut: () => void this.#signedOut(),
       diverged: () => this.#scheduler.tell('want'),
       opened: async () => {
         await this.mutations.transactions.opened()
@@ -383,6 +429,7 @@ export class Engine {
       reopened: () => {
         this.mutations.transactions.reopened()
         this.#copy.checkStored()
+        this.#following.begin()
       },
       storeAgain: () => {
         this.mutations.transactions.storeAgain()
@@ -470,7 +517,7 @@ export class Engine {
       socket: socket.state,
       realtime: state,
       online: this.#options.environment.lifecycle.online(),
-      hasData: this.replica.isReady(),
+      hasData: this.replica.isReady() && this.#lifecycle !== 'signed-out',
       progress: this.#progress,
       inStepAt: this.#inStepAt ?? this.#copy.placedAt,
       fetched: this.#fetched,
@@ -488,7 +535,12 @@ export class Engine {
     this.#following.tellStatus()
   }
 
+  get #ended(): ClosedError | undefined {
+    return endOf({ lifecycle: this.#lifecycle })
+  }
+
   #refuseClosed(): void {
-    if (this.#lifecycle === 'closed') throw new ClosedError()
+    const ended = this.#ended
+    if (ended) throw ended
   }
 }

@@ -1,12 +1,14 @@
 import type { Clock } from '../base/environment.ts'
-import { StorageError, type SyncError } from '../base/errors.ts'
+import { StorageError, type SyncError, toStorageError } from '../base/errors.ts'
 import { Timer } from '../base/timer.ts'
 import { Checkpointer } from './checkpointer.ts'
 import type { Database, JournalEntry } from './database.ts'
 import { noDatabase } from './none.ts'
 import { Opener } from './opener.ts'
+import { signedOut } from './outbox.ts'
 import { OutboxDisk } from './outbox-disk.ts'
 import { isHopeless, Recorder } from './recorder.ts'
+import type { SignedOut, SignOut } from './sign-out.ts'
 import type { StorageStatus } from './storage-status.ts'
 
 /**
@@ -33,6 +35,8 @@ export interface DiskListener {
   leads(): Promise<void>
   /** Another client stores the data now. */
   fenced(): void
+  /** The user has signed out, in another client: see `Database.signOut`. May be called more than once. */
+  signedOut(): void
   /** Transactions that the disk refused may fit now: write them again. */
   storeAgain(): void
   /** The stored data is missing or cannot be continued: only a snapshot helps. */
@@ -67,12 +71,13 @@ export class Disk {
   /** Whether the open database was opened by the leader. */
   #isLeaders = false
   #leading: Promise<void> | undefined
+  #life: string | undefined
 
   constructor({ openDatabase, clock, listener }: DiskOptions) {
     this.#listener = listener
     const report = () => this.#report()
     this.#opener = new Opener({
-      openDatabase: () => this.#openAs(openDatabase, this.#leads),
+      openDatabase: (isSame) => this.#openAs(openDatabase, this.#leads, isSame),
       clock,
       listener: {
         failed: report,
@@ -177,6 +182,11 @@ export class Disk {
     return this.database !== noDatabase
   }
 
+  /** The life of the open database. */
+  get life(): string | undefined {
+    return this.#life
+  }
+
   get isSealed(): boolean {
     return this.#isSealed
   }
@@ -257,6 +267,20 @@ export class Disk {
     if (await this.#opener.reopening) await this.#recorder.settled()
   }
 
+  /** See `Database.signOut`. */
+  async signOut(options: SignOut): Promise<SignedOut> {
+    await this.ready()
+    if (this.#opener.failure) throw this.#opener.failure
+    const { database } = this
+    try {
+      return await database.signOut(options)
+    } catch (error) {
+      const isOpen = await this.#opener.openAfter(database, toStorageError(error))
+      if (!isOpen) throw error
+      return this.database.signOut(options)
+    }
+  }
+
   /** Closes the database. Call `seal` first. */
   async close(): Promise<void> {
     this.#checkpointer.abort()
@@ -276,8 +300,18 @@ export class Disk {
     await this.#listener.opened()
   }
 
-  async #openAs(openDatabase: DiskOptions['openDatabase'], leads: boolean): Promise<Database> {
+  async #openAs(
+    openDatabase: DiskOptions['openDatabase'],
+    leads: boolean,
+    isSame: boolean,
+  ): Promise<Database> {
     const database = await openDatabase(leads)
+    const { life } = database
+    if (isSame && this.#life !== undefined && life !== this.#life) {
+      database.close()
+      throw signedOut()
+    }
+    this.#life = life
     this.#isLeaders = leads
     return database
   }
@@ -306,6 +340,10 @@ export class Disk {
     const failure = this.#opener.failure ?? this.failure ?? this.#checkpointer.failure ?? this.outbox.refused
     if (failure?.code === 'fenced') {
       this.#listener.fenced()
+      return
+    }
+    if (failure?.code === 'signed_out') {
+      this.#listener.signedOut()
       return
     }
     // Another tab has deleted the database: nothing is stored until the page is loaded again.
