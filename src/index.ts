@@ -25,6 +25,7 @@ export {
   type HttpErrorDetails,
   isSyncError,
   NetworkError,
+  PendingError,
   ProtocolError,
   RejectedError,
   StorageError,
@@ -35,6 +36,7 @@ export {
   type ValidationErrorOptions,
 } from './base/errors.ts'
 export { type Logger, silentLogger } from './base/logger.ts'
+export { deleteDatabase, type LocalDatabase, listDatabases } from './client/databases.ts'
 export type { SyncClientOptions } from './client/options.ts'
 export { type ClientOf, SyncClient } from './client/sync-client.ts'
 export type {
@@ -48,6 +50,7 @@ export type {
   TypedMutator,
 } from './client/types.ts'
 export type { ChangeEvent, ResetEvent, ResetReason, SyncEvents } from './engine/events.ts'
+export type { LogoutOptions, LogoutResult } from './engine/logout.ts'
 export type { ConnectionStatus, DataStatus, Status } from './engine/status.ts'
 export type { SyncResult } from './engine/sync-result.ts'
 export type { CollatedField, OrderField, TextCondition } from './models/collated.ts'

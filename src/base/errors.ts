@@ -30,10 +30,12 @@ export interface ErrorCodes {
     | 'broken_link'
     | 'unreadable'
     | 'closed'
+    | 'signed_out'
   ConfigurationError: 'configuration'
   ValidationError: 'validation' | 'not_loaded'
   RejectedError: 'rejected'
-  ClosedError: 'closed'
+  PendingError: 'pending'
+  ClosedError: 'closed' | 'signed_out'
 }
 
 export type ErrorName = keyof ErrorCodes
@@ -72,6 +74,7 @@ export interface ErrorClasses {
   ConfigurationError: ConfigurationError
   ValidationError: ValidationError
   RejectedError: RejectedError
+  PendingError: PendingError
   ClosedError: ClosedError
 }
 
@@ -194,10 +197,36 @@ export class RejectedError extends SyncError<'RejectedError'> {
   }
 }
 
-/** A method was called on a closed client, or the client was closed before a promise settled. */
+/** `logout` was called without a choice, or could not send everything. Nothing has changed. */
+export class PendingError extends SyncError<'PendingError'> {
+  /** The number of transactions, of all tabs, that are not sent. */
+  readonly pending: number
+  /** The number of transactions, of all tabs, that were rejected and wait for a decision. */
+  readonly rejected: number
+
+  constructor(pending: number, rejected: number) {
+    const what = `${pending} transactions are unsent, and ${rejected} rejected ones wait for a decision`
+    super('PendingError', 'pending', `${what}: pass \`pending\` to \`logout\` to keep or discard them.`)
+    this.pending = pending
+    this.rejected = rejected
+  }
+}
+
+export interface ClosedErrorOptions extends SyncErrorOptions {
+  /** @default 'closed' */
+  readonly code?: ErrorCodes['ClosedError']
+}
+
+/**
+ * A method was called on a closed client, or the client was closed before a promise settled. `signed_out`: the user has
+ * signed out, here or in another tab.
+ */
 export class ClosedError extends SyncError<'ClosedError'> {
-  constructor(message = 'This client is closed. Create a new SyncClient.', options?: SyncErrorOptions) {
-    super('ClosedError', 'closed', message, options)
+  constructor(
+    message = 'This client is closed. Create a new SyncClient.',
+    { code = 'closed', ...options }: ClosedErrorOptions = {},
+  ) {
+    super('ClosedError', code, message, options)
   }
 }
 

@@ -21,7 +21,7 @@ export function createIds(clock: Pick<Clock, 'now'>, random: Random): Ids {
       else if (count < 0xfff) count += 1
       else [ms, count] = [ms + 1, 0]
       const [first = 0, ...rest] = random.bytes(8)
-      const tail = [(first & 0x3f) | 0x80, ...rest].map((byte) => hex(byte, 2)).join('')
+      const tail = hexOf([(first & 0x3f) | 0x80, ...rest])
       const digits = `${hex(ms, 12)}7${hex(count, 3)}${tail}`
       return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
     },
@@ -34,6 +34,15 @@ export function createIds(clock: Pick<Clock, 'now'>, random: Random): Ids {
   }
 }
 
+function hexOf(bytes: Iterable<number>): string {
+  return Array.from(bytes, (byte) => hex(byte, 2)).join('')
+}
+
 function hex(number: number, digits: number): string {
   return number.toString(16).padStart(digits, '0')
+}
+
+/** Returns a random name that nothing else has. */
+export function newName(random: Pick<Random, 'bytes'>): string {
+  return hexOf(random.bytes(8))
 }

@@ -1,7 +1,9 @@
 import type { Listener, Unsubscribe } from '../base/emitter.ts'
+import { newName } from '../base/ids.ts'
 import { spreadOnline } from '../base/spread-online.ts'
 import { Engine } from '../engine/engine.ts'
 import type { SyncEvents } from '../engine/events.ts'
+import type { LogoutOptions, LogoutResult } from '../engine/logout.ts'
 import type { Status } from '../engine/status.ts'
 import type { SyncResult } from '../engine/sync-result.ts'
 import type { Index } from '../models/model.ts'
@@ -21,6 +23,7 @@ import type { LiveQuery } from '../records/live-query.ts'
 import type { QuerySpec } from '../records/query-spec.ts'
 import { Replica } from '../records/replica.ts'
 import { withTimeLimits } from '../storage/deadline.ts'
+import { databaseName } from './databases.ts'
 import { resolveOptions, type SyncClientOptions } from './options.ts'
 import type { ConfirmedRecord, NameOf, NotAsync, OutboxView, RecordFor, TypedMutator } from './types.ts'
 import { whenReady } from './when-ready.ts'
@@ -48,9 +51,12 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
     const credentials = createCredentials(rest.credentials, identity)
     const { debug } = logger
     this.endpoints = endpoints
-    const name = databaseName(endpoints, identity ?? '')
+    const name = databaseName(endpoints.bootstrapUrl, identity ?? '')
     const { locks } = environment
+    const newLife = () => newName(environment.random)
     const hasTabs = identity !== null && store?.isPerOrigin === true
+    const disk =
+      store && identity !== null ? withTimeLimits(store, environment.clock, undefined, debug) : undefined
     this.#engine = new Engine({
       ...rest,
       environment,
@@ -64,15 +70,11 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
       lock: hasTabs && locks ? { locks, name } : undefined,
       channelName: hasTabs ? name : undefined,
       openDatabase: async (leads) =>
-        store && identity !== null
-          ? openDatabase({
-              store: withTimeLimits(store, environment.clock, undefined, debug),
-              name,
-              clock: environment.clock,
-              models,
-              leads,
-            })
+        disk
+          ? openDatabase({ store: disk, name, clock: environment.clock, models, leads, newLife })
           : noDatabase,
+      newLife,
+      destroyDatabase: async () => disk?.destroy(name),
       replica: new Replica({
         clock: environment.clock,
         onListenerError: (error) => logger.error('A listener or a filter threw.', { error }),
@@ -140,6 +142,20 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
    */
   stop(): Promise<void> {
     return this.#engine.stop()
+  }
+
+  /**
+   * Signs the user out on this device: ends every tab of this identity, and deletes the local data. Resolves once both
+   * are done. A later client of the same identity begins anew, with what was kept. Works in every tab, before `start`, and
+   * while syncing is paused. The data of other identities is not touched.
+   *
+   * Rejects with a PendingError, and changes nothing, if transactions are unsent or rejected and `pending` says nothing
+   * about them; with `flush`, if the client is offline, if the time is over, or if the server has rejected some. Without a
+   * store, `keep` rejects in the same way. Rejects with a StorageError if the data could not be deleted, with a
+   * ConfigurationError for a wrong option, and with a ClosedError after `close`.
+   */
+  logout(options: LogoutOptions = {}): Promise<LogoutResult> {
+    return this.#engine.logout(options)
   }
 
   /** Ends the client for good. Resolves when all pending data and writes are stored. Further calls have no effect. */
@@ -285,9 +301,4 @@ interface TypedReader<R> {
 
 function indexesOf(models: Models): ReadonlyMap<string, readonly Index[]> {
   return new Map([...models.types].map(([t, { indexes }]) => [t, indexes]))
-}
-
-/** The name of the local database. It must not depend on the token. */
-function databaseName({ bootstrapUrl }: Endpoints, identity: string): string {
-  return `instep:${JSON.stringify([bootstrapUrl, identity])}`
 }

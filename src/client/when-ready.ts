@@ -1,7 +1,7 @@
 import { Disposer } from '../base/disposer.ts'
-import { ClosedError } from '../base/errors.ts'
 import { onAbort } from '../base/on-abort.ts'
 import type { Engine } from '../engine/engine.ts'
+import { endOf } from '../engine/status.ts'
 
 /**
  * Resolves when `engine` has complete data and, if the type `t` is given, has loaded it. Rejects with a ClosedError
@@ -11,7 +11,8 @@ export function whenReady(engine: Engine, signal: AbortSignal | undefined, t?: s
   const waiting = new Disposer()
   return new Promise<void>((resolve, reject) => {
     const check = () => {
-      if (engine.status.lifecycle === 'closed') reject(new ClosedError())
+      const ended = endOf(engine.status)
+      if (ended) reject(ended)
       else if (engine.replica.isReady(t)) resolve()
     }
     waiting.add(onAbort(signal, () => reject(signal?.reason)))

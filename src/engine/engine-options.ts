@@ -23,6 +23,10 @@ export interface EngineOptions extends Shared {
   readonly createSocket: (listener: RealtimeSocketListener) => RealtimeSocket
   /** `leads`: this client stores the data, and locks out the previous leader. */
   readonly openDatabase: (leads: boolean) => Promise<Database>
+  /** Returns the name of a new life of the database. */
+  readonly newLife: () => string
+  /** Deletes the database. */
+  readonly destroyDatabase: () => Promise<void>
   /** The locks that all clients of the database share, and the name of the lock that its leader holds. */
   readonly lock: LeaderLock | undefined
   /** The name of the channel; `undefined` if the clients of the database are not tabs of one browser. */

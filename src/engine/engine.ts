@@ -1,7 +1,7 @@
 import { Commit } from '../base/commit.ts'
 import { Emitter, type Unsubscribe } from '../base/emitter.ts'
 import type { LifecycleEvent } from '../base/environment.ts'
-import { ClosedError, isSyncError, SyncError } from '../base/errors.ts'
+import { type ClosedError, isSyncError, SyncError } from '../base/errors.ts'
 import { lazyTypes } from '../models/models.ts'
 import { Mutations } from '../mutations/mutations.ts'
 import { isAnswered } from '../network/failure.ts'
@@ -16,13 +16,14 @@ import type { SyncEvents } from './events.ts'
 import { Fetcher } from './fetcher.ts'
 import { Following } from './following.ts'
 import { type CopyListener, LocalCopy } from './local-copy.ts'
+import { type LogoutOptions, type LogoutResult, logout } from './logout.ts'
 import { ModelCheck } from './model-check.ts'
 import { OriginStorage } from './origin-storage.ts'
 import { PollSchedule } from './poll-schedule.ts'
 import { Realtime } from './realtime.ts'
 import { Refresh } from './refresh.ts'
 import { Reporter } from './reporter.ts'
-import type { Status } from './status.ts'
+import { endOf, type Status } from './status.ts'
 import { StatusBoard } from './status-board.ts'
 import type { SyncResult } from './sync-result.ts'
 
@@ -92,7 +93,7 @@ export class Engine {
     this.#refresh = new Refresh({
       ...options,
       resume: (token) => {
-        if (this.#lifecycle === 'closed') return
+        if (this.#ended) return
         if (token !== undefined) this.#following.resume(token)
         this.#resume('renew', token)
       },
@@ -118,7 +119,7 @@ export class Engine {
       hasWas: () => this.#realtime.hasWas,
       hears: () => this.#following.hears,
       follows: () => this.#following.leader !== undefined,
-      isClosed: () => this.#lifecycle === 'closed',
+      ended: () => this.#ended,
       reporter,
       commit: this.#commit,
       onListenerError,
@@ -202,6 +203,7 @@ export class Engine {
         outboxUnknown: () => this.mutations.readAgain(),
         sync: () => this.sync(),
         resume: (token) => this.#continue(token),
+        signedOut: () => void this.#signedOut(),
       },
     })
     this.#scheduler = new Schedule({
@@ -274,20 +276,63 @@ export class Engine {
     return this.#originStorage.requestPersistence()
   }
 
+  /** See `SyncClient.logout`. */
+  async logout(options: LogoutOptions): Promise<LogoutResult> {
+    this.#refuseClosed()
+    const { environment, channelName, destroyDatabase, newLife } = this.#options
+    const { clock, BroadcastChannel } = environment
+    const destroy = channelName !== undefined && !BroadcastChannel ? undefined : destroyDatabase
+    const sync = () => this.sync()
+    const end = async () => {
+      const silentTabs = this.#following.signOut()
+      await this.#signedOut(true)
+      return silentTabs
+    }
+    const status = () => this.status
+    const { mutations } = this
+    return logout({ clock, newLife, disk: this.#disk, mutations, status, sync, end, destroy }, options)
+  }
+
   /** Ends the engine for good. Resolves when all pending data and writes are stored. */
   close(): Promise<void> {
-    this.#closing ??= this.#close()
+    this.#closing ??= this.#end('closed', async () => {
+      this.#following.close()
+      await this.#store()
+      await this.mutations.close()
+    })
     return this.#closing
   }
 
-  async #close(): Promise<void> {
-    this.#modelCheck.stop()
-    await this.#halt('closed')
-    this.#following.close()
+  /** The user has signed out: ends the engine, and shows nothing any more. `isHere`: by a call of `logout`. */
+  #signedOut(isHere = false): Promise<void> {
+    this.#closing ??= (async () => {
+      // What follows may notice the same again.
+      await undefined
+      this.#leadership.close()
+      this.#disk.follow()
+      this.#copy.empty(this.mutations.outbox.list().map(({ id }) => id))
+      await this.#end('signed-out', async () => {
+        await this.#store()
+        await this.mutations.end(isHere)
+      })
+      await this.#following.ending
+      this.#following.close()
+    })()
+    return this.#closing
+  }
+
+  /** Resolves once what was written before is stored. Opens the disk no more. */
+  async #store(): Promise<void> {
     // Transactions that are not stored yet may have to open the disk first.
     await this.mutations.settled()
     await this.#disk.seal()
-    await this.mutations.close()
+  }
+
+  /** `settle`: settles all transactions. */
+  async #end(lifecycle: 'closed' | 'signed-out', settle: () => Promise<void>): Promise<void> {
+    this.#modelCheck.stop()
+    await this.#halt(lifecycle)
+    await settle()
     await this.#copy.close()
     await this.#disk.close()
     this.#leadership.close()
@@ -404,6 +449,7 @@ export class Engine {
         this.mutations.acknowledgements.leaveAgain()
       },
       fenced: () => this.#leadership.fenced(),
+      signedOut: () => void this.#signedOut(),
       diverged: () => this.#scheduler.tell('want'),
       opened: async () => {
         this.#originStorage.opened(this.#disk.term === 1)
@@ -414,6 +460,7 @@ export class Engine {
       reopened: () => {
         this.mutations.transactions.reopened()
         this.#copy.checkStored()
+        this.#following.begin()
       },
       removed: (ids) => {
         this.mutations.acknowledgements.removed(ids)
@@ -508,7 +555,7 @@ export class Engine {
       socket: socket.state,
       realtime: state,
       online: this.#options.environment.lifecycle.online(),
-      hasData: this.replica.isReady(),
+      hasData: this.replica.isReady() && this.#lifecycle !== 'signed-out',
       progress: this.#progress,
       inStepAt: this.#inStepAt ?? this.#copy.placedAt,
       fetched: this.#fetched,
@@ -517,7 +564,8 @@ export class Engine {
     const isLive = this.#following.feed.state === 'live'
     const writes = this.mutations.status(connection)
     // Only the leader knows of the transactions of all tabs at once.
-    this.#originStorage.note(this.#disk.term === undefined ? undefined : writes.pending)
+    const isKnown = this.#disk.term !== undefined
+    this.#originStorage.note(this.#lifecycle === 'signed-out' ? 0 : isKnown ? writes.pending : undefined)
     this.#board.update({
       lifecycle: this.#lifecycle,
       role: this.#disk.leads ? 'leader' : 'follower',
@@ -530,7 +578,12 @@ export class Engine {
     this.#following.tellStatus()
   }
 
+  get #ended(): ClosedError | undefined {
+    return endOf({ lifecycle: this.#lifecycle })
+  }
+
   #refuseClosed(): void {
-    if (this.#lifecycle === 'closed') throw new ClosedError()
+    const ended = this.#ended
+    if (ended) throw ended
   }
 }

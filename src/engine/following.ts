@@ -1,3 +1,4 @@
+import { Deferred } from '../base/deferred.ts'
 import type { Environment } from '../base/environment.ts'
 import { type SyncError, toSyncError } from '../base/errors.ts'
 import type { Debug } from '../base/logger.ts'
@@ -24,6 +25,9 @@ import type { SyncResult } from './sync-result.ts'
  * leads: within 5 s.
  */
 const askEveryMs = 1_600
+
+/** How long a tab in which the user signs out waits for the others to end, in ms. */
+const answerMs = 1_000
 
 /** A delta of more frames is not sent to the other tabs: they read it from the disk once it is stored. */
 const maxFrames = 200
@@ -58,6 +62,8 @@ export interface FollowingListener extends RealtimeListener {
   sync(): Promise<unknown>
   /** Another tab continues after a 401. */
   resume(token: string | undefined): void
+  /** The user has signed out in another tab. */
+  signedOut(): void
 }
 
 interface Leader {
@@ -89,6 +95,8 @@ export class Following {
   #told: Status | undefined
   readonly #syncs = new Map<number, (error: SyncError | undefined) => void>()
   #count = 0
+  #ending: Promise<number> | undefined
+  #onLeft: () => unknown = () => {}
 
   constructor(options: FollowingOptions) {
     const { environment, channelName, copy, reporter, debug, listener } = options
@@ -144,7 +152,7 @@ export class Following {
     const { disk, isRunning, listener } = this.#options
     if (!isRunning()) return
     this.#unreadable = undefined
-    this.#channel.open()
+    this.#channel.open(disk.life)
     listener.outboxUnknown()
     if (disk.leads) {
       this.leave()
@@ -156,7 +164,32 @@ export class Following {
   /** The client is closed, or the page goes into the back/forward cache, where a channel would not let it stay. */
   close(): void {
     this.leave()
+    this.#channel.post({ type: 'left' })
     this.#channel.close()
+  }
+
+  /**
+   * Tells the other tabs that the user has signed out. Resolves with the number of tabs that have not ended `answerMs`
+   * later.
+   */
+  signOut(): Promise<number> {
+    const { environment, disk } = this.#options
+    this.#channel.open(disk.life)
+    this.#channel.post({ type: 'sign-out' })
+    const answered = new Deferred<void>()
+    const cancel = environment.clock.after(answerMs, () => answered.resolve())
+    this.#onLeft = () => this.#channel.peers === 0 && answered.resolve()
+    this.#onLeft()
+    this.#ending = answered.promise.then(() => {
+      cancel()
+      return this.#channel.peers
+    })
+    return this.#ending
+  }
+
+  /** Resolves once the answers to `signOut` have come. */
+  get ending(): Promise<unknown> | undefined {
+    return this.#ending
   }
 
   /** Tells the other tabs where this one is, if it leads, once what it has is stored. */
@@ -180,7 +213,7 @@ export class Following {
   forward(delta: DeltaMessage): void {
     const { disk } = this.#options
     const isEmpty = delta.frames.length === 0 && delta.sid === delta.since
-    if (!disk.leads || !this.#channel.hasPeers || isEmpty) return
+    if (!disk.leads || this.#channel.peers === 0 || isEmpty) return
     if (delta.frames.length > maxFrames) void this.announce()
     else this.#channel.post({ type: 'delta', delta })
   }
@@ -193,7 +226,7 @@ export class Following {
   /** Tells the followers of the status, if it has changed. */
   tellStatus(): void {
     const { disk, status } = this.#options
-    if (!disk.leads || !this.#channel.hasPeers) return
+    if (!disk.leads || this.#channel.peers === 0) return
     const told = this.#told
     const { connection, data, writes } = status()
     if (told?.connection === connection && told.data === data && told.writes === writes) return
@@ -298,6 +331,12 @@ export class Following {
         return
       case 'resume':
         if (isRunning()) listener.resume(message.token)
+        return
+      case 'sign-out':
+        listener.signedOut()
+        return
+      case 'left':
+        this.#onLeft()
     }
   }
 

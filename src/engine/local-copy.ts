@@ -84,6 +84,7 @@ export class LocalCopy {
   #storedTo: number | undefined
   #placedAt: number | undefined
   #name: string | undefined
+  #isEmpty = false
 
   constructor(options: LocalCopyOptions) {
     this.#options = options
@@ -150,7 +151,10 @@ export class LocalCopy {
     this.#storedTo = undefined
     if (!this.#position) return this.restore()
     try {
-      const stored = await this.disk.database.position()
+      const { database } = this.disk
+      const [stored, caller] = await Promise.all([database.position(), database.readCaller()])
+      // The leader before has stored the data, and with it its owner.
+      this.callerCheck.caller = caller ?? this.callerCheck.caller
       if (!stored || isOtherEpoch(this.#position, stored.epoch)) this.disk.lose()
       else {
         this.#name = stored.copy
@@ -251,6 +255,13 @@ export class LocalCopy {
     return true
   }
 
+  /** Shows nothing from now on, whatever still arrives. `pending`: the ids of the transactions that are shown. */
+  empty(pending: readonly string[]): void {
+    this.#isEmpty = true
+    this.#position = undefined
+    this.#replica.swap(this.#replica.stage(), pending)
+  }
+
   /** Stops loading lazy types. */
   async close(): Promise<void> {
     await this.#lazy.close()
@@ -347,6 +358,7 @@ export class LocalCopy {
   ): void {
     const { acknowledgements, debug, listener } = this.#options
     const { sid, epoch } = position
+    if (this.#isEmpty) return
     debug('snapshot', { sid, before: data?.sid })
     acknowledgements.enter(position, data)
     acknowledgements.reached(sid, results, (shown) => {
@@ -361,6 +373,7 @@ export class LocalCopy {
 
   #join(staging: Staging, types: ReadonlySet<string>, ops: readonly RowOp[], owesRepair: boolean): void {
     const { acknowledgements, listener } = this.#options
+    if (this.#isEmpty) return
     let missing: readonly RowOp[] = []
     this.#replica.join(staging, types, () => {
       if (!this.#position) return []

@@ -1,4 +1,4 @@
-import type { SyncError } from '../base/errors.ts'
+import { ClosedError, type SyncError } from '../base/errors.ts'
 import type { WritesStatus } from '../mutations/mutations.ts'
 import type { SnapshotProgress } from '../network/transport.ts'
 import type { StorageStatus } from '../persistence/storage-status.ts'
@@ -6,7 +6,8 @@ import { isObject, jsonEqual } from '../protocol/json.ts'
 
 /** The status of a client, as independent axes. Immutable: the same object until something changes. */
 export interface Status {
-  readonly lifecycle: 'idle' | 'running' | 'stopped' | 'closed'
+  /** `signed-out`: the user has signed out, here or in another tab. The client is closed, and shows nothing. */
+  readonly lifecycle: 'idle' | 'running' | 'stopped' | 'closed' | 'signed-out'
   readonly data: DataStatus
   readonly connection: ConnectionStatus
   readonly writes: WritesStatus
@@ -50,6 +51,14 @@ export const initialStatus: Status = {
   storage: { kind: 'memory' },
   role: 'leader',
   lastSyncId: 0,
+}
+
+/** The error of calls on a client that has ended; `undefined` for any other client. */
+export function endOf({ lifecycle }: Pick<Status, 'lifecycle'>): ClosedError | undefined {
+  if (lifecycle === 'closed') return new ClosedError()
+  if (lifecycle !== 'signed-out') return undefined
+  const message = 'The user has signed out. Create a new SyncClient for who signs in.'
+  return new ClosedError(message, { code: 'signed_out' })
 }
 
 /**

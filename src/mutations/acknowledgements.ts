@@ -1,5 +1,5 @@
 import type { Clock } from '../base/environment.ts'
-import type { RejectedError } from '../base/errors.ts'
+import { type RejectedError, toStorageError } from '../base/errors.ts'
 import { Timer } from '../base/timer.ts'
 import type { Disk } from '../persistence/disk.ts'
 import type { OutboxRecord } from '../persistence/outbox.ts'
@@ -100,14 +100,22 @@ export class Acknowledgements implements SenderListener {
 
   /**
    * Marks stored transactions as sent on the disk, so that a restart knows which ones nobody else has. If the write
-   * fails, the transactions are sent all the same: they are safer at the server.
+   * fails, the transactions are sent all the same: they are safer at the server. But nothing is sent if the user has
+   * signed out, which the write tells.
    */
-  async sending(transactions: readonly LocalTransaction[]): Promise<void> {
+  async sending(
+    transactions: readonly LocalTransaction[],
+    first: readonly LocalTransaction[],
+  ): Promise<void> {
     const { log, rollback } = this.#options
-    const send = transactions.flatMap(({ isStored, record }) => (isStored ? record : []))
-    if (send.length === 0) return
-    const cancelled = new Set(await log.change({ send }).catch((): string[] => []))
-    for (const transaction of transactions) if (cancelled.has(transaction.id)) rollback.withdraw(transaction)
+    if (!transactions.some(({ isStored }) => isStored)) return
+    const send = first.flatMap(({ isStored, record }) => (isStored ? record : []))
+    const written = log.change({ send }).catch((error): string[] => {
+      if (toStorageError(error).code === 'signed_out') throw error
+      return []
+    })
+    const cancelled = new Set(await written)
+    for (const transaction of first) if (cancelled.has(transaction.id)) rollback.withdraw(transaction)
   }
 
   accepted(transaction: LocalTransaction, sid: number, epoch: string | undefined): void {

@@ -1,7 +1,7 @@
 import type { Commit } from '../base/commit.ts'
 import type { Environment } from '../base/environment.ts'
 import type { ErrorReporter } from '../base/error-reporter.ts'
-import { ConfigurationError, isSyncError } from '../base/errors.ts'
+import { type ClosedError, ConfigurationError, isSyncError } from '../base/errors.ts'
 import { createIds } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
 import { Timer } from '../base/timer.ts'
@@ -12,21 +12,21 @@ import { noTxUrl } from '../network/http.ts'
 import { Schedule } from '../network/schedule.ts'
 import type { Transport } from '../network/transport.ts'
 import type { Disk } from '../persistence/disk.ts'
-import { newsOf, type OutboxNews } from '../persistence/outbox.ts'
+import { newsOf, type OutboxNews, type OutboxRecord } from '../persistence/outbox.ts'
 import type { TxCodec } from '../protocol/tx.ts'
 import type { Replica } from '../records/replica.ts'
 import { Acknowledgements, type AcknowledgementsListener } from './acknowledgements.ts'
 import type { DataPosition } from './data-position.ts'
 import type { Mutator } from './draft.ts'
 import { OptimisticUpdates } from './optimistic-updates.ts'
-import { Outbox } from './outbox.ts'
+import { hasNoResult, Outbox } from './outbox.ts'
 import { OutboxLog } from './outbox-log.ts'
 import { RejectedTransactions, type RejectedTransactionsListener } from './rejected-transactions.ts'
 import { Rollback, type RollbackListener } from './rollback.ts'
 import { rowsToWrite } from './rows-to-write.ts'
 import { isPause, Sender } from './sender.ts'
 import { StoredTransactions } from './stored-transactions.ts'
-import type { Transaction } from './transaction.ts'
+import type { LocalTransaction, Transaction } from './transaction.ts'
 import { TransactionMaker } from './transaction-maker.ts'
 import { UndoStack } from './undo-stack.ts'
 import type { Merge, MutateOptions, WriterOutbox } from './writer.ts'
@@ -75,8 +75,8 @@ export interface MutationsOptions {
   readonly hears: () => boolean
   /** Whether another tab, the leader, sends for this one. */
   readonly follows: () => boolean
-  /** Whether the client is closed: calls are then refused. */
-  readonly isClosed: () => boolean
+  /** The error of calls after the client has ended; `undefined` before. */
+  readonly ended: () => ClosedError | undefined
   readonly reporter: ErrorReporter
   readonly commit: Commit
   readonly onListenerError: (error: unknown) => void
@@ -247,6 +247,7 @@ export class Mutations {
 
   /** Another tab has changed the stored transactions. */
   heard(news: OutboxNews): void {
+    if (this.#options.ended()) return
     this.acknowledgements.removed(news.removed)
     if (this.transactions.heard(news)) this.readAgain()
   }
@@ -265,7 +266,7 @@ export class Mutations {
   /** Stops sending. Resolves once no request is running. */
   async stop(): Promise<void> {
     // A closed client can no longer undo: let subscribers know.
-    if (this.#options.isClosed()) this.#outbox.touch()
+    if (this.#options.ended()) this.#outbox.touch()
     await this.#scheduler.stop()
     // The last request may have started a timer. Keep the timers if sending was started again.
     if (this.#scheduler.phase !== 'halted') return
@@ -289,6 +290,29 @@ export class Mutations {
     for (const transaction of this.#outbox.list()) transaction.close()
   }
 
+  /** The transactions that the server has not answered. */
+  get unsent(): readonly LocalTransaction[] {
+    return this.#outbox.list().filter((transaction) => hasNoResult(transaction))
+  }
+
+  /** The records of this client's transactions that the disk does not have; `isOpen`: whether there is a disk. */
+  own(isOpen: boolean): readonly OutboxRecord[] {
+    const own = this.#outbox.list().filter(({ isStored }) => !isOpen || !isStored)
+    return own.map(({ record }) => record)
+  }
+
+  /**
+   * The user has signed out, so that nothing more is stored or sent: empties the outbox. `isChosen`: it was decided here
+   * what becomes of the transactions that the disk did not have. To be called once the disk is sealed.
+   */
+  async end(isChosen: boolean): Promise<void> {
+    await this.transactions.settled()
+    while (await this.#log.settled()) {
+      // A write that ended has started another.
+    }
+    await this.transactions.end(isChosen)
+  }
+
   /**
    * Runs `body` as a transaction and returns it. Throws a ClosedError, a ConfigurationError if the client cannot write,
    * and what `body` throws; nothing has changed then.
@@ -304,12 +328,12 @@ export class Mutations {
 
   /** Whether `undo` has a step to undo. */
   get canUndo(): boolean {
-    return !this.#options.isClosed() && this.#undoStack.canUndo
+    return !this.#options.ended() && this.#undoStack.canUndo
   }
 
   /** Whether `redo` has a step to redo. */
   get canRedo(): boolean {
-    return !this.#options.isClosed() && this.#undoStack.canRedo
+    return !this.#options.ended() && this.#undoStack.canRedo
   }
 
   /** Undoes the last step. Resolves with `false` if there is none. */

@@ -232,7 +232,7 @@ function byId(a: LocalTransaction, b: LocalTransaction): number {
 }
 
 /** Whether the server has not returned a result yet. */
-function hasNoResult({ state }: LocalTransaction): boolean {
+export function hasNoResult({ state }: LocalTransaction): boolean {
   return state === 'writing' || state === 'queued' || state === 'sending'
 }
 

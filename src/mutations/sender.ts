@@ -36,10 +36,10 @@ export interface SenderOptions {
 
 export interface SenderListener {
   /**
-   * The transactions are about to be sent for the first time. The request waits for the promise, and leaves out those
-   * that were cancelled meanwhile.
+   * The transactions are about to be sent, those in `first` for the first time. The request waits for the promise, and
+   * leaves out those that were cancelled meanwhile. If the promise rejects, nothing is sent.
    */
-  sending(transactions: readonly LocalTransaction[]): Promise<unknown>
+  sending(transactions: readonly LocalTransaction[], first: readonly LocalTransaction[]): Promise<unknown>
   /** The server has accepted `transaction`: its last change has the position `sid` in the history `epoch`. */
   accepted(transaction: LocalTransaction, sid: number, epoch: string | undefined): void
   /** The server has rejected `transaction`, based on its state at `sid`. */
@@ -124,7 +124,12 @@ export class Sender {
     // A listener of one transaction may cancel another.
     const sent = batch.filter((transaction) => transaction.dispatch({ type: 'send' }))
     const first = sent.filter((transaction) => unsent.has(transaction))
-    if (first.length > 0) await this.#options.listener.sending(first)
+    try {
+      await this.#options.listener.sending(sent, first)
+    } catch (error) {
+      for (const transaction of sent) transaction.dispatch({ type: 'unsent' })
+      throw error
+    }
     return sent.filter(({ state }) => state === 'sending')
   }
 

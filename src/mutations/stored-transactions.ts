@@ -4,7 +4,13 @@ import type { Ids } from '../base/ids.ts'
 import { migrateOp, migrateRow } from '../models/migrate.ts'
 import type { Models } from '../models/models.ts'
 import type { Disk } from '../persistence/disk.ts'
-import type { OutboxNews, OutboxRecord, RecordImage, StoredOutbox } from '../persistence/outbox.ts'
+import {
+  type OutboxNews,
+  type OutboxRecord,
+  type RecordImage,
+  type StoredOutbox,
+  signedOut,
+} from '../persistence/outbox.ts'
 import type { OptimisticUpdates } from './optimistic-updates.ts'
 import type { Outbox } from './outbox.ts'
 import type { OutboxLog } from './outbox-log.ts'
@@ -38,6 +44,9 @@ export class StoredTransactions {
   readonly #options: StoredTransactionsOptions
   #reading: Promise<void> | undefined
   #unreadable: StoredOutbox['unreadable'] = []
+  /** Transactions that were written after the user had signed out. */
+  #failed: StoredOutbox['failed'] = []
+  #hasEnded = false
   /** Whether the database was opened again and may lack the transactions in memory. */
   #mayBeLost = false
 
@@ -64,9 +73,27 @@ export class StoredTransactions {
 
   /** All transactions in the outbox, and those on the disk that cannot be read. */
   async export(): Promise<ExportedOutbox> {
-    await this.open()
+    if (!this.#hasEnded) await this.open()
     const transactions = this.#options.outbox.list().map(({ record }) => record)
-    return { transactions, unreadable: this.#unreadable }
+    return { transactions, failed: this.#failed, unreadable: this.#unreadable }
+  }
+
+  /**
+   * The user has signed out. Empties the outbox; what was written after that has failed. `isChosen`: what becomes of
+   * transactions that the disk does not have was decided before.
+   */
+  async end(isChosen: boolean): Promise<void> {
+    const { disk, outbox, optimisticUpdates } = this.#options
+    const late = await disk.database.outbox.readLate().catch(() => [])
+    const lateIds = new Set(late.map(({ id }) => id))
+    const all = outbox.list()
+    const failed = all.filter(({ id, isStored }) => lateIds.has(id) || !(isStored || isChosen))
+    optimisticUpdates.exchange(all, [])
+    for (const transaction of failed) transaction.dispatch({ type: 'lost', error: signedOut() })
+    for (const transaction of all)
+      transaction.close(new ClosedError('The user has signed out.', { code: 'signed_out' }))
+    this.#failed = [...late, ...failed.filter(({ id }) => !lateIds.has(id)).map(({ record }) => record)]
+    this.#hasEnded = true
   }
 
   /** Reads transactions that other clients have added, cancelled or discarded since. Rejects if the disk fails. */
@@ -171,8 +198,14 @@ export class StoredTransactions {
 
   async #read(): Promise<void> {
     const { disk, reporter } = this.#options
-    const { records, unreadable } = await disk.database.outbox.read()
+    const { records, failed, unreadable } = await disk.database.outbox.read()
     this.#unreadable = unreadable
+    this.#failed = failed
+    if (failed.length > 0) {
+      const what = `${failed.length} transactions were written after the user had signed out`
+      const advice = '`outbox.export()` returns them'
+      reporter.error(new StorageError('signed_out', `${what}, and are not sent: ${advice}.`))
+    }
     if (unreadable.length > 0) {
       const what = `${unreadable.length} unsent transactions in the local database cannot be read`
       const advice = '`outbox.export()` returns them'

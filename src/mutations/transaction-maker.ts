@@ -2,7 +2,7 @@ import { refuseUnknown } from '../base/check-options.ts'
 import type { Commit } from '../base/commit.ts'
 import type { Clock } from '../base/environment.ts'
 import type { ErrorReporter } from '../base/error-reporter.ts'
-import { ClosedError, ConfigurationError, type SyncError, toStorageError } from '../base/errors.ts'
+import { type ClosedError, ConfigurationError, type SyncError, toStorageError } from '../base/errors.ts'
 import type { Ids } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Models } from '../models/models.ts'
@@ -42,7 +42,7 @@ export interface TransactionMakerOptions {
   readonly models: Models
   /** The position of the local data; `undefined` until there is data. */
   readonly position: () => DataPosition | undefined
-  readonly isClosed: () => boolean
+  readonly ended: () => ClosedError | undefined
   readonly rollback: Rollback
   /** Whether queued transactions can be sent now, or once the server has first responded. */
   readonly canSend: () => boolean
@@ -319,13 +319,14 @@ export class TransactionMaker implements TransactionHost, UndoHost {
    * transaction is not sent: the rejected one stays on the disk, and the user decides again.
    */
   #isSentUnstored(transaction: LocalTransaction, error: SyncError): boolean {
-    const isRetry = this.#replaced.has(transaction)
+    const isRetry = this.#replaced.has(transaction) || error.code === 'signed_out'
     return !isRetry && this.#options.canSend() && transaction.dispatch({ type: 'unstored', error })
   }
 
-  /** Throws a ClosedError if the client is closed. */
+  /** Throws a ClosedError if the client has ended. */
   refuseClosed(): void {
-    if (this.#options.isClosed()) throw new ClosedError()
+    const error = this.#options.ended()
+    if (error) throw error
   }
 }
 

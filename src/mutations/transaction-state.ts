@@ -13,7 +13,7 @@ export type TransactionState =
   /** The server has accepted it; its last change has the position `sid`. The data does not contain it yet. */
   | { readonly name: 'accepted'; readonly sid: number; readonly epoch?: string | undefined }
   | { readonly name: 'synced'; readonly sid: number }
-  /** It could not be stored, and its optimistic update was removed. */
+  /** It could not be stored, or the user had signed out before. Its optimistic update was removed. */
   | { readonly name: 'failed'; readonly error: SyncError; readonly rejection: RejectedError }
   /** It was undone, or replaced, before it was sent. */
   | { readonly name: 'cancelled' }
@@ -66,6 +66,8 @@ const table: TransitionTable<TransactionState, TransactionEvent, never> = {
     accept,
     reject,
     cancel: () => to({ name: 'cancelled' }),
+    // The user has signed out.
+    lost: fail,
   },
   sending: {
     unsent: () => to(queued),

@@ -91,7 +91,8 @@ export class LocalTransaction implements Transaction {
   /** The error of the store if it did not accept the transaction. */
   #storeError: SyncError | undefined
   #effects: readonly Effect[] | undefined
-  #isClosed = false
+  /** The error of promises that have not settled; `undefined` until the client is closed. */
+  #closed: ClosedError | undefined
 
   /** `state`: `writing` for a new transaction, {@link stateOf} `record` for a restored one. */
   constructor(record: OutboxRecord, state: TransactionState, host: TransactionHost) {
@@ -221,9 +222,11 @@ export class LocalTransaction implements Transaction {
     this.#emitter?.emit('change', this)
   }
 
-  /** Settles all promises, since the client is closed. */
-  close(): void {
-    this.#isClosed = true
+  /** Settles all promises, since the client is closed: with `error`, unless the state decides. */
+  close(
+    error = new ClosedError('The client was closed before this transaction settled. It stays queued.'),
+  ): void {
+    this.#closed = error
     this.#settle()
     this.#emitter?.clear()
   }
@@ -247,11 +250,11 @@ export class LocalTransaction implements Transaction {
     if (this.#isDurable || 'sid' in state) durable?.resolve()
     if ('sid' in state) accepted?.resolve(state.sid)
     if (state.name === 'synced') synced?.resolve(state.sid)
-    if (isPending(state) && !this.#isClosed) return
+    if (isPending(state) && !this.#closed) return
     settled?.resolve(state.name)
     const awaited = [durable, accepted, synced].flatMap((deferred) => deferred ?? [])
     if (state.name === 'synced' || awaited.length === 0) return
-    const error = (isPending(state) && !this.#isDurable && this.#storeError) || errorOf(state)
+    const error = (isPending(state) && !this.#isDurable && this.#storeError) || errorOf(state) || this.#closed
     for (const deferred of awaited) deferred.reject(error)
   }
 }
@@ -263,9 +266,7 @@ function isPending({ name }: TransactionState): boolean {
 
 function errorOf(state: TransactionState): unknown {
   if ('error' in state) return state.error
-  if (isPending(state)) {
-    return new ClosedError('The client was closed before this transaction settled. It stays queued.')
-  }
+  if (isPending(state)) return undefined
   return new RejectedError(state.name, `This transaction was ${state.name}.`)
 }
 

@@ -23,7 +23,10 @@ export type Merge = (rejected: Transaction) => ((mutator: Mutator) => void) | un
 
 /** Everything in an outbox, as plain data: for a support request, or to carry it elsewhere by hand. */
 export interface ExportedOutbox {
+  /** Those that are pending, and those that were rejected. */
   readonly transactions: readonly OutboxRecord[]
+  /** Those that were written after the user had signed out, for example in a tab that was frozen. They are never sent. */
+  readonly failed: readonly OutboxRecord[]
   /** Stored values that cannot be read, as they are. */
   readonly unreadable: readonly unknown[]
 }

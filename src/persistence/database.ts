@@ -6,6 +6,7 @@ import type { RowOp } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { OutboxStore } from './outbox.ts'
 import type { Repair } from './repair.ts'
+import type { SignedOut, SignOut } from './sign-out.ts'
 
 /**
  * The local database of one identity: the last checkpoint as pages of JSON text, and a journal of the deltas since. It
@@ -68,6 +69,14 @@ export interface Database {
   readonly size: DatabaseSize
   /** The user's transactions. They are kept when the data is dropped. */
   readonly outbox: OutboxStore
+  /** The name of the life that the database was in when it was opened: see `signOut`. `undefined` if it has none. */
+  readonly life: string | undefined
+  /**
+   * Ends the life of the database in one transaction: removes the data and, unless they are kept, the transactions of all
+   * clients, and locks every client out. A client that was opened before can only add transactions, which are never sent.
+   * Rejects with a PendingError or a StorageError, and changes nothing then.
+   */
+  signOut(signOut: SignOut): Promise<SignedOut>
   /** Removes pages and journal to make room. The next restart begins without data. */
   drop(): Promise<void>
   close(): void

@@ -1,12 +1,14 @@
 import type { Clock } from '../base/environment.ts'
-import { StorageError, type SyncError } from '../base/errors.ts'
+import { StorageError, type SyncError, toStorageError } from '../base/errors.ts'
 import { Timer } from '../base/timer.ts'
 import { Checkpointer } from './checkpointer.ts'
 import type { Database, JournalEntry } from './database.ts'
 import { noDatabase } from './none.ts'
 import { Opener } from './opener.ts'
+import { signedOut } from './outbox.ts'
 import { OutboxDisk } from './outbox-disk.ts'
 import { isHopeless, Recorder } from './recorder.ts'
+import type { SignedOut, SignOut } from './sign-out.ts'
 import type { StorageStatus } from './storage-status.ts'
 
 /**
@@ -35,6 +37,8 @@ export interface DiskListener {
   fenced(): void
   /** The transactions `ids` have left the outbox on the disk, since the stored data contains them. */
   removed(ids: readonly string[]): void
+  /** The user has signed out, in another client: see `Database.signOut`. May be called more than once. */
+  signedOut(): void
   /** Transactions that the disk refused may fit now: write them again. */
   storeAgain(): void
   /** The stored data is missing or cannot be continued: only a snapshot helps. */
@@ -69,6 +73,7 @@ export class Disk {
   /** Whether the open database was opened by the leader. */
   #isLeaders = false
   #leading: Promise<void> | undefined
+  #life: string | undefined
 
   constructor({ openDatabase, clock, listener }: DiskOptions) {
     this.#listener = listener
@@ -78,7 +83,7 @@ export class Disk {
       removed: (ids) => listener.removed(ids),
     })
     this.#opener = new Opener({
-      openDatabase: () => this.#openAs(openDatabase, this.#leads),
+      openDatabase: (isSame) => this.#openAs(openDatabase, this.#leads, isSame),
       clock,
       listener: {
         failed: report,
@@ -194,6 +199,11 @@ export class Disk {
     return this.database !== noDatabase
   }
 
+  /** The life of the open database. */
+  get life(): string | undefined {
+    return this.#life
+  }
+
   get isSealed(): boolean {
     return this.#isSealed
   }
@@ -274,6 +284,20 @@ export class Disk {
     if (await this.#opener.reopening) await this.#recorder.settled()
   }
 
+  /** See `Database.signOut`. */
+  async signOut(options: SignOut): Promise<SignedOut> {
+    await this.ready()
+    if (this.#opener.failure) throw this.#opener.failure
+    const { database } = this
+    try {
+      return await database.signOut(options)
+    } catch (error) {
+      const isOpen = await this.#opener.openAfter(database, toStorageError(error))
+      if (!isOpen) throw error
+      return this.database.signOut(options)
+    }
+  }
+
   /** Closes the database. Call `seal` first. */
   async close(): Promise<void> {
     this.#checkpointer.abort()
@@ -293,8 +317,18 @@ export class Disk {
     await this.#listener.opened()
   }
 
-  async #openAs(openDatabase: DiskOptions['openDatabase'], leads: boolean): Promise<Database> {
+  async #openAs(
+    openDatabase: DiskOptions['openDatabase'],
+    leads: boolean,
+    isSame: boolean,
+  ): Promise<Database> {
     const database = await openDatabase(leads)
+    const { life } = database
+    if (isSame && this.#life !== undefined && life !== this.#life) {
+      database.close()
+      throw signedOut()
+    }
+    this.#life = life
     this.#isLeaders = leads
     return database
   }
@@ -331,6 +365,7 @@ export class Disk {
   #report(): void {
     const failure = this.#worst
     if (failure?.code === 'fenced') this.#listener.fenced()
+    else if (failure?.code === 'signed_out') this.#listener.signedOut()
     else this.#listener.storage(this.status, failure)
   }
 }

@@ -11,17 +11,23 @@ const maxFormers = 1_000
 /** The fence of a connection that does not lead. No client ever raises the fence to this number. */
 const beside = -1
 
+/** Returns a name for the life of a new database, which no other life has; `undefined`: lives have no names. */
+export type NewLife = (() => string) | undefined
+
 /** A connection whose writes are rejected unless it leads, and as soon as another client leads. */
 export class FencedConnection {
   readonly #connection: StoreConnection
   /** 0 until the fence is raised. */
   #fence: number
-  #raising: Promise<number> | undefined
+  #raising: ReturnType<typeof raiseFence> | undefined
+  readonly #newLife: NewLife
+  #life: string | undefined
   #refused: StorageError | undefined
   #writes = 0
 
-  private constructor(connection: StoreConnection, fence = 0) {
+  private constructor(connection: StoreConnection, newLife: NewLife, fence = 0) {
     this.#connection = connection
+    this.#newLife = newLife
     this.#fence = fence
   }
 
@@ -29,18 +35,28 @@ export class FencedConnection {
    * Raises the fence, which locks out the previous leader. If there is no room to store the
    * new fence, the connection can still read.
    */
-  static async raise(connection: StoreConnection): Promise<FencedConnection> {
-    const database = new FencedConnection(connection)
-    await database.ensureRaised().catch((error) => {
+  static async raise(connection: StoreConnection, newLife: NewLife): Promise<FencedConnection> {
+    const database = new FencedConnection(connection, newLife)
+    await database.ensureRaised().catch(async (error) => {
       database.#refused = toStorageError(error)
       if (database.#refused.code !== 'quota') throw error
+      database.#life = await database.read([], readLife)
     })
     return database
   }
 
   /** Leaves the data to the leader: every write of data is rejected with code `fenced`. */
-  static beside(connection: StoreConnection): FencedConnection {
-    return new FencedConnection(connection, beside)
+  static async beside(connection: StoreConnection, newLife: NewLife): Promise<FencedConnection> {
+    const database = new FencedConnection(connection, newLife, beside)
+    const life = await database.read([], readLife)
+    const options = { tables: ['meta'], mode: 'write' } as const
+    database.#life = life ?? (await connection.transaction(options, (tx) => ensureLife(tx, newLife)))
+    return database
+  }
+
+  /** The life that the database was in when it was opened: see `Database.signOut`. */
+  get life(): string | undefined {
+    return this.#life
   }
 
   get fence(): number {
@@ -56,10 +72,12 @@ export class FencedConnection {
   async ensureRaised(): Promise<void> {
     if (this.#fence === beside) throw takenOver()
     if (this.#fence > 0) return
-    this.#raising ??= raiseFence(this.#connection).finally(() => {
+    this.#raising ??= raiseFence(this.#connection, this.#newLife).finally(() => {
       this.#raising = undefined
     })
-    this.#fence = await this.#raising
+    const [fence, life] = await this.#raising
+    this.#fence = fence
+    this.#life = life
   }
 
   /**
@@ -140,25 +158,53 @@ function takenOver(cause?: unknown): StorageError {
   return new StorageError('fenced', 'Another client stores the data.', { cause })
 }
 
-/** Raises the stored fence and resolves with it. No other client has the same number. Drops data of another format. */
-function raiseFence(connection: StoreConnection): Promise<number> {
+/**
+ * Raises the stored fence and resolves with it, and with the life of the database. No other client has the same number.
+ * Drops data of another format.
+ */
+function raiseFence(
+  connection: StoreConnection,
+  newLife: NewLife,
+): Promise<readonly [fence: number, life: string | undefined]> {
   return connection.transaction(data, async (tx) => {
-    const [last, head, [key]] = await Promise.all([
-      tx.get('meta', metaKeys.fence),
+    const [head, life, fence] = await Promise.all([
       tx.get('meta', metaKeys.head),
-      tx.keys('journal', { reverse: true, limit: 1 }),
+      ensureLife(tx, newLife),
+      raiseIn(tx),
     ])
-    const former = typeof last === 'number' ? last : 0
-    const fence = former + 1
-    if (isOtherFormat(head)) await drop(tx, 0)
-    tx.put('meta', metaKeys.fence, fence)
-    if (former > 0) tx.put('journal', journalKey(former, key), taken)
-    return fence
+    if (isOtherFormat(head)) await drop(tx, fence)
+    return [fence, life] as const
   })
 }
 
+async function readLife(tx: StoreTransaction): Promise<string | undefined> {
+  const life = await tx.get('meta', metaKeys.life)
+  return typeof life === 'string' ? life : undefined
+}
+
+/** Resolves with the life of the database, which begins here if the database is new. */
+async function ensureLife(tx: StoreTransaction, newLife: NewLife): Promise<string | undefined> {
+  const stored = await readLife(tx)
+  const life = stored ?? newLife?.()
+  if (life !== undefined && life !== stored) tx.put('meta', metaKeys.life, life)
+  return life
+}
+
+/** Raises the fence as a part of `tx`, which locks out the leader. Resolves with the new fence. */
+export async function raiseIn(tx: StoreTransaction): Promise<number> {
+  const [last, [key]] = await Promise.all([
+    tx.get('meta', metaKeys.fence),
+    tx.keys('journal', { reverse: true, limit: 1 }),
+  ])
+  const former = typeof last === 'number' ? last : 0
+  const fence = former + 1
+  tx.put('meta', metaKeys.fence, fence)
+  if (former > 0) tx.put('journal', journalKey(former, key), taken)
+  return fence
+}
+
 /** Removes the data. Keeps the journal markers that lock out clients with a lower number than `fence`. */
-function drop(tx: StoreTransaction, fence: number): Promise<void> {
+export function drop(tx: StoreTransaction, fence: number): Promise<void> {
   tx.delete('meta', metaKeys.head)
   tx.delete('meta', metaKeys.manifest)
   tx.delete('meta', metaKeys.repair)

@@ -8,14 +8,14 @@ import type { StoreValue } from '../storage/store.ts'
  *
  * - `meta`: `fence`, the number of times the database was opened; `head`, a {@link Head}; `manifest`, the
  *   {@link Manifest} of the pages; `repair`, a Repair; `caller`, the user who owns the data, as the service names the
- *   user.
+ *   user; `life`, a random name that changes whenever the user signs out.
  * - `pages`: by `<generation>/<n>`, the JSON text of an array of rows. A page is never changed: changed rows go into a
  *   new page under a new key. Pages that the manifest does not list are leftovers of a writer that did not finish.
  * - `journal`: by {@link journalKey}, a delta: the position before it, the position after it, the time when it was
  *   stored, and the JSON text of its ops; or {@link taken}, at the key where an earlier client would append next.
  *
- * If the format differs, pages and journal are dropped, since they can be fetched again. `fence`, `caller` and the
- * table `outbox` are kept.
+ * If the format differs, pages and journal are dropped, since they can be fetched again. `fence`, `caller`, `life`
+ * and the table `outbox` are kept.
  */
 export const format = 2
 
@@ -51,6 +51,7 @@ export const metaKeys = {
   manifest: 'manifest',
   repair: 'repair',
   caller: 'caller',
+  life: 'life',
 } as const
 
 /** Whether `value` is the head of another format. */

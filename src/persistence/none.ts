@@ -1,4 +1,5 @@
 import type { Database, SnapshotWriter } from './database.ts'
+import { countUnsent } from './sign-out.ts'
 
 const nowhere: SnapshotWriter = {
   page: async () => {},
@@ -21,10 +22,13 @@ export const noDatabase: Database = {
   checkpoint: async () => false,
   size: { pageUnits: 0, journalUnits: 0 },
   outbox: {
-    read: async () => ({ records: [], unreadable: [] }),
+    read: async () => ({ records: [], failed: [], unreadable: [] }),
     readOthers: async () => ({ records: [], ids: new Set(), gone: [] }),
     write: async () => [],
+    readLate: async () => [],
   },
+  life: undefined,
+  signOut: async ({ pending, own }) => countUnsent(pending === 'keep' ? undefined : pending, own),
   drop: async () => {},
   close: () => {},
   onLost: () => () => {},

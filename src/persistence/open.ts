@@ -5,7 +5,7 @@ import { namesOf } from '../protocol/guards.ts'
 import type { Store, StoreConnection } from '../storage/store.ts'
 import { checkpoint } from './checkpoint.ts'
 import type { Database, DatabaseSize, Restored, RestoreSink, SnapshotWriter } from './database.ts'
-import { FencedConnection } from './fence.ts'
+import { FencedConnection, type NewLife } from './fence.ts'
 import { metaKeys, sizeOf } from './format.ts'
 import { generationsOf } from './generations.ts'
 import { journalOf, readPosition, readSince } from './journal.ts'
@@ -13,6 +13,7 @@ import { type MigratingSink, migratingSink } from './migrate.ts'
 import { openOutbox } from './outbox.ts'
 import { pagesOf } from './pages.ts'
 import { readStored } from './restore.ts'
+import { signOut } from './sign-out.ts'
 import { beginSnapshot } from './snapshot.ts'
 
 export interface OpenDatabaseOptions {
@@ -25,6 +26,8 @@ export interface OpenDatabaseOptions {
   readonly models?: Shape | undefined
   /** Whether this client is the leader and stores the data. Otherwise, only the outbox is written. @default true */
   readonly leads?: boolean | undefined
+  /** Names the life that the database is in if it is new: see `Database.signOut`. */
+  readonly newLife?: NewLife
 }
 
 const nothing: DatabaseSize = { pageUnits: 0, journalUnits: 0 }
@@ -41,8 +44,8 @@ const turnOps = 1_000
 export async function openDatabase(options: OpenDatabaseOptions): Promise<Database> {
   const connection = await options.store.open(options.name)
   try {
-    const { leads = true } = options
-    const fenced = leads ? await FencedConnection.raise(connection) : FencedConnection.beside(connection)
+    const { leads = true, newLife } = options
+    const fenced = await FencedConnection[leads ? 'raise' : 'beside'](connection, newLife)
     return databaseIn(connection, fenced, options)
   } catch (error) {
     connection.close()
@@ -56,6 +59,7 @@ function databaseIn(
   { store, clock, leads = true, models = { version: 1, migrate: {} } }: OpenDatabaseOptions,
 ): Database {
   const { version } = models
+  const { life } = database
   const generations = generationsOf(database)
   const journal = journalOf(database)
   let size: DatabaseSize = nothing
@@ -98,7 +102,9 @@ function databaseIn(
 
   return {
     kind: store.kind,
-    outbox: openOutbox(connection),
+    outbox: openOutbox(connection, life),
+    life,
+    signOut: (options) => signOut(connection, life, options),
     get size() {
       return size
     },

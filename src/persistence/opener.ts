@@ -19,7 +19,8 @@ const retryMs = 60_000
 const calmMs = 60_000
 
 export interface OpenerOptions {
-  readonly openDatabase: () => Promise<Database>
+  /** `isSame`: the database is open, and has not been closed by the browser, which may have emptied it. */
+  readonly openDatabase: (isSame: boolean) => Promise<Database>
   readonly clock: Clock
   readonly listener: OpenerListener
 }
@@ -68,10 +69,10 @@ export class Opener {
   }
 
   /** Opens the database. Resolves with whether it is open; never rejects. */
-  async open(): Promise<boolean> {
+  async open(isSame = false): Promise<boolean> {
     const { openDatabase, listener } = this.#options
     try {
-      const database = await openDatabase()
+      const database = await openDatabase(isSame)
       this.#database = database
       this.#failure = undefined
       this.#retry.clear()
@@ -127,7 +128,7 @@ export class Opener {
     for (let tries = 0; tries < maxTries; tries += 1) {
       if (!atOnce || tries > 0) await this.#wait()
       if (this.#isClosed) return false
-      if (await this.open()) {
+      if (await this.open(atOnce)) {
         old.close()
         this.#options.listener.reopened(this.#database, old)
         return true

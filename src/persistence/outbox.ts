@@ -1,3 +1,4 @@
+import { StorageError } from '../base/errors.ts'
 import { isOp } from '../protocol/fold.ts'
 import { isName, isPayload, isSid } from '../protocol/guards.ts'
 import { isObject, type Payload, readJson } from '../protocol/json.ts'
@@ -49,6 +50,8 @@ export interface OutboxRecord {
   readonly seen?: boolean | undefined
   /** Of a rejected transaction: why. */
   readonly error?: Rejection | undefined
+  /** The life of the database in which the transaction was stored: see `Database.signOut`. */
+  readonly life?: string | undefined
 }
 
 export interface RecordImage {
@@ -61,6 +64,8 @@ export interface RecordImage {
 /** The content of the outbox when it is opened. */
 export interface StoredOutbox {
   readonly records: readonly OutboxRecord[]
+  /** Transactions of another life: they were stored after the user had signed out. They are left in place. */
+  readonly failed: readonly OutboxRecord[]
   /** Entries that cannot be read, as they are stored. They are left in place. */
   readonly unreadable: readonly StoreValue[]
 }
@@ -77,6 +82,9 @@ export interface OtherTransactions {
 /**
  * The transactions of one identity on disk. Each write is one transaction of the store, and is flushed to the disk when
  * it resolves unless it only tells what has become of stored transactions.
+ *
+ * All but a write of new transactions rejects with a StorageError of code `signed_out`, and changes nothing, once the
+ * user has signed out since the database was opened.
  */
 export interface OutboxStore {
   read(): Promise<StoredOutbox>
@@ -89,6 +97,8 @@ export interface OutboxStore {
    * marks the replacement as cancelled.
    */
   write(change: OutboxChange): Promise<readonly string[]>
+  /** Resolves with the transactions that this client has stored after the user had signed out. */
+  readLate(): Promise<readonly OutboxRecord[]>
 }
 
 /**
@@ -149,47 +159,58 @@ export function newsOf(change: OutboxChange, skipped: readonly string[]): Outbox
 const mark = '~'
 
 /**
+ * The key of the life of the database, once a user has signed out. `meta` has it, too: here, a change of the outbox
+ * compares it without another table. It sorts after all marks.
+ */
+export const lifeKey = '~~'
+
+/**
  * The number of marks that are kept: more than the transactions that clients can hold without knowing of the change.
  */
 const maxMarks = 1_000
 
 /**
- * The outbox in `connection`. The fence does not apply: every client that has the database open may store what its user
- * writes.
+ * The outbox in `connection`, whose database is in the life `life`. The fence does not apply: every client that has the
+ * database open may store what its user writes.
  */
-export function openOutbox(connection: StoreConnection): OutboxStore {
+export function openOutbox(connection: StoreConnection, life?: string): OutboxStore {
   const transact = <T>(
     mode: 'read' | 'write',
     body: (tx: StoreTransaction) => T | Promise<T>,
     durability: 'strict' | 'relaxed' = 'strict',
-  ) => connection.transaction({ tables: ['outbox'], mode, durability }, body)
+  ) =>
+    connection.transaction({ tables: ['outbox'], mode, durability }, async (tx) => {
+      const [, result] = await Promise.all([refuseOtherLife(tx, life), body(tx)])
+      return result
+    })
   return {
-    read: () =>
-      transact('read', async (tx) => {
-        const stored = await tx.values('outbox', { to: mark })
-        const read = stored.map((value) => ({ value, record: readRecord(value) }))
-        return {
-          records: read.flatMap(({ record }) => record ?? []),
-          unreadable: read.flatMap(({ value, record }) => (record ? [] : [value])),
-        }
+    read: () => transact('read', (tx) => readOutbox(tx, life)),
+    readLate: () =>
+      connection.transaction({ tables: ['outbox'], mode: 'read' }, async (tx) => {
+        const [now, { records }] = await Promise.all([readLife(tx), readOutbox(tx, life)])
+        return now === undefined || now === life ? [] : records
       }),
     readOthers: (isKnown) =>
       transact('read', async (tx) => {
         const [ids, marks] = await Promise.all([tx.keys('outbox', { to: mark }), marksIn(tx)])
         const unknownTexts = ids.filter((id) => !isKnown(id)).map((id) => tx.get('outbox', id))
         const stored = new Set(ids)
+        const unknown = (await Promise.all(unknownTexts)).flatMap((value) => readRecord(value) ?? [])
         return {
-          records: (await Promise.all(unknownTexts)).flatMap((value) => readRecord(value) ?? []),
+          records: unknown.filter(isOf(life)),
           ids: stored,
           gone: marks.map((key) => key.slice(mark.length)).filter((id) => !stored.has(id)),
         }
       }),
     write: ({ put = [], ...rest }) => {
       const putAll = (tx: StoreTransaction, records: readonly OutboxRecord[]) => {
-        for (const record of records) tx.put('outbox', record.id, JSON.stringify(record))
+        for (const record of records) tx.put('outbox', record.id, JSON.stringify({ ...record, life }))
       }
       // Without a read, the browser can commit at once, so the write survives even if the page is just closing.
-      if (Object.keys(rest).length === 0) return transact('write', (tx) => putAll(tx, put)).then(() => [])
+      if (Object.keys(rest).length === 0) {
+        const options = { tables: ['outbox'], mode: 'write', durability: 'strict' } as const
+        return connection.transaction(options, (tx) => putAll(tx, put)).then(() => [])
+      }
       const {
         remove = [],
         discard = [],
@@ -252,7 +273,40 @@ function markOf(id: string): string {
 }
 
 function marksIn(tx: StoreTransaction): Promise<readonly string[]> {
-  return tx.keys('outbox', { from: mark })
+  return tx.keys('outbox', { from: mark, to: lifeKey })
+}
+
+/** All that is stored, in the life `life`. */
+export async function readOutbox(tx: StoreTransaction, life: string | undefined): Promise<StoredOutbox> {
+  const stored = await tx.values('outbox', { to: mark })
+  const read = stored.map((value) => ({ value, record: readRecord(value) }))
+  const records = read.flatMap(({ record }) => record ?? [])
+  return {
+    records: records.filter(isOf(life)),
+    failed: records.filter((record) => !isOf(life)(record)),
+    unreadable: read.flatMap(({ value, record }) => (record ? [] : [value])),
+  }
+}
+
+/** Whether a record was stored in `life`. One without a life was stored before the database had one. */
+function isOf(life: string | undefined) {
+  return (record: OutboxRecord) => record.life === undefined || record.life === life
+}
+
+async function readLife(tx: StoreTransaction): Promise<string | undefined> {
+  const life = await tx.get('outbox', lifeKey)
+  return typeof life === 'string' ? life : undefined
+}
+
+/** Throws a StorageError of code `signed_out` if the database is no longer in the life `life`. */
+export async function refuseOtherLife(tx: StoreTransaction, life: string | undefined): Promise<void> {
+  const now = await readLife(tx)
+  if (now !== undefined && now !== life) throw signedOut()
+}
+
+/** The error of whatever would be stored for a user who has signed out. */
+export function signedOut(): StorageError {
+  return new StorageError('signed_out', 'The user has signed out: nothing more is stored or sent.')
 }
 
 function readRecord(text: StoreValue | undefined): OutboxRecord | undefined {

@@ -1,7 +1,7 @@
 import { useMemo } from 'react'
-import { ClosedError } from '../base/errors.ts'
 import type { SyncClient } from '../client/sync-client.ts'
 import { checkQuery, type DataRecord, type QuerySpec } from '../client/types.ts'
+import { endOf } from '../engine/status.ts'
 import { useClient } from './client-context.ts'
 import { noResult, type QueryResult, readResult } from './query-result.ts'
 import { startForProviders } from './running.ts'
@@ -30,7 +30,8 @@ export function useSuspenseQuery(type: string, spec?: QuerySpec): QueryResult<Da
   const client = useClient()
   const result = useLiveQuery(type, spec)
   if (result.status === 'ready' || result === noResult) return result
-  if (client.status.lifecycle === 'closed') throw new ClosedError()
+  const ended = endOf(client.status)
+  if (ended) throw ended
   // While the component suspends, React does not mount a provider inside the Suspense, so that provider starts nothing.
   startForProviders(client)
   throw readiness(client, type)

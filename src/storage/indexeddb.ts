@@ -3,6 +3,7 @@ import { StorageError } from '../base/errors.ts'
 import { ConnectionLost } from './connection-lost.ts'
 import { unlessBlocked } from './deadline.ts'
 import { closedConnection, openFailure } from './indexeddb-failures.ts'
+import { addName, readNames, removeName } from './indexeddb-names.ts'
 import { resultOf } from './indexeddb-request.ts'
 import { transact } from './indexeddb-transaction.ts'
 import { type Store, type StoreConnection, tables } from './store.ts'
@@ -20,11 +21,7 @@ export interface IndexedDbOptions {
  * each table. Its promises reject with a StorageError; `unavailable` if there is no IndexedDB.
  */
 export function indexedDbStore(options: IndexedDbOptions = {}): Store {
-  const factory = () => {
-    const found = options.indexedDB ?? globalThis.indexedDB
-    if (found) return found
-    throw new StorageError('unavailable', 'IndexedDB is not available: it is blocked, or this is no browser.')
-  }
+  const factory = () => factoryOf(options)
   return {
     kind: 'durable',
     isPerOrigin: true,
@@ -39,6 +36,7 @@ export function indexedDbStore(options: IndexedDbOptions = {}): Store {
       try {
         // Applications call `destroy` directly, without the time limits of a client.
         await unlessBlocked(resolveEnvironment().clock, resultOf(factory().deleteDatabase(name)))
+        void removeName(factory(), name)
       } catch (error) {
         throw openFailure(error)
       }
@@ -46,10 +44,26 @@ export function indexedDbStore(options: IndexedDbOptions = {}): Store {
   }
 }
 
+/** Resolves with the names of the databases that stores have made. Rejects with a StorageError. */
+export async function indexedDbNames(options: IndexedDbOptions): Promise<readonly string[]> {
+  try {
+    return await readNames(factoryOf(options))
+  } catch (error) {
+    throw openFailure(error)
+  }
+}
+
+function factoryOf({ indexedDB }: IndexedDbOptions): IDBFactory {
+  const found = indexedDB ?? globalThis.indexedDB
+  if (found) return found
+  throw new StorageError('unavailable', 'IndexedDB is not available: it is blocked, or this is no browser.')
+}
+
 async function openDatabase(factory: IDBFactory, name: string): Promise<IDBDatabase> {
   const request = factory.open(name, version)
   request.onupgradeneeded = () => {
     for (const table of tables) request.result.createObjectStore(table)
+    void addName(factory, name)
   }
   await resultOf(request)
   const db = request.result

@@ -1,5 +1,6 @@
 import type { BroadcastChannelConstructor, BroadcastChannelLike, Random } from '../base/environment.ts'
 import type { SyncError } from '../base/errors.ts'
+import { newName } from '../base/ids.ts'
 import type { OutboxNews } from '../persistence/outbox.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
 import { isObject } from '../protocol/json.ts'
@@ -35,6 +36,8 @@ export type TabMessage<Status> =
   | { readonly type: 'sync'; readonly n: number }
   | { readonly type: 'synced'; readonly to: string; readonly n: number; readonly error?: SharedError }
   | { readonly type: 'resume'; readonly token?: string | undefined }
+  | { readonly type: 'sign-out' }
+  | { readonly type: 'left' }
 
 export interface TabChannelOptions<Status> {
   /** `undefined` where tabs cannot hear each other. */
@@ -46,12 +49,14 @@ export interface TabChannelOptions<Status> {
   readonly onLoss: (from: string) => void
 }
 
-/** The channel among the tabs of one database. Without other tabs, nothing but `ask` and `lead` is sent. */
+/** The channel among the tabs of one database. Without other tabs, nothing but `ask`, `lead` and `sign-out` is sent. */
 export class TabChannel<Status> {
   readonly #options: TabChannelOptions<Status>
   /** The name of this tab among the others. */
   #id = ''
   #channel: BroadcastChannelLike | undefined
+  /** The name of the channel that was opened last. */
+  #name = ''
   /** The number of messages that were posted since the channel was opened. */
   #posted = 0
   /** The number of the last message from each other tab that was heard since the channel was opened. */
@@ -70,15 +75,19 @@ export class TabChannel<Status> {
     return this.#channel !== undefined
   }
 
-  /** Whether another tab was heard since the channel was opened. */
-  get hasPeers(): boolean {
-    return this.#heard.size > 0
+  /** The number of other tabs that were heard since the channel was opened, and have not left. */
+  get peers(): number {
+    return this.#heard.size
   }
 
-  open(): void {
-    const { BroadcastChannel, name, random } = this.#options
-    if (this.#channel || !BroadcastChannel) return
-    this.#id = random.bytes(16).join('.')
+  /** Opens the channel of the tabs that know the same life of the database. */
+  open(life = ''): void {
+    const { BroadcastChannel, random } = this.#options
+    const name = this.#options.name + life
+    if (!BroadcastChannel || (this.#channel && name === this.#name)) return
+    this.close()
+    this.#name = name
+    this.#id = newName(random)
     this.#posted = 0
     this.#heard.clear()
     this.#channel = new BroadcastChannel(name)
@@ -92,8 +101,8 @@ export class TabChannel<Status> {
   }
 
   post(message: TabMessage<Status>): void {
-    const isForAll = message.type === 'ask' || message.type === 'lead'
-    if (!isForAll && !this.hasPeers) return
+    const isForAll = message.type === 'ask' || message.type === 'lead' || message.type === 'sign-out'
+    if (!isForAll && this.peers === 0) return
     this.#posted += 1
     this.#channel?.postMessage({ ...message, protocol, from: this.#id, number: this.#posted })
   }
@@ -105,7 +114,8 @@ export class TabChannel<Status> {
     // A message that comes twice, or after a later one.
     if (last !== undefined && number <= last) return
     this.#heard.set(from, number)
-    if (last !== undefined && number > last + 1) this.#options.onLoss(from)
+    if (data.type === 'left') this.#heard.delete(from)
+    else if (last !== undefined && number > last + 1) this.#options.onLoss(from)
     this.#options.onMessage(data, from)
   }
 }

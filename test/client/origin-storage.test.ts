@@ -146,6 +146,12 @@ describe('a database that the browser has deleted', () => {
     expect((await open()).status.storage).not.toHaveProperty('lost')
   })
 
+  test('says nothing if the user has signed out and discarded them', async () => {
+    const { server, client, open } = await unsent(2)
+    await server.clock.until(client.logout({ pending: 'discard' }))
+    expect((await open()).status.storage).not.toHaveProperty('lost')
+  })
+
   test('is said once, and not of a database that is there', async () => {
     const { server, client, open, wipe } = await unsent(2)
     await server.clock.until(client.close())

@@ -104,6 +104,9 @@ export async function setStage(): Promise<Stage> {
         ...instep,
         SyncClient,
         indexedDbStore: (options?: object) => instep.indexedDbStore({ indexedDB, ...options }),
+        listDatabases: (options?: object) => instep.listDatabases({ indexedDB, ...options }),
+        deleteDatabase: (name: string, options?: object) =>
+          instep.deleteDatabase(name, { indexedDB, ...options }),
       },
       'instep/server': {
         ...server,

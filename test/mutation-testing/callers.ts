@@ -1,6 +1,7 @@
 import type { Mutation } from './mutation.ts'
 
 const client = 'test/client/other-user.test.ts'
+const logout = 'test/tabs/logout.test.ts'
 
 /** Whose data it is. */
 export const callers: readonly Mutation[] = [
@@ -67,6 +68,62 @@ export const callers: readonly Mutation[] = [
     file: 'src/network/credentials.ts',
     from: 'refuseIf(identityOf && ',
     to: 'refuseIf(!source && identityOf && ',
+  },
+  {
+    invariant: 44,
+    test: logout,
+    name: 'invariant 44: what a frozen tab that %s had and writes after the user signed out is never sent, fails, and is exported',
+    file: 'src/persistence/outbox.ts',
+    from: 'if (now !== undefined && now !== life) throw signedOut()',
+    to: '',
+  },
+  {
+    invariant: 44,
+    test: logout,
+    name: 'invariant 44: what a frozen tab that %s had and writes after the user signed out is never sent, fails, and is exported',
+    file: 'src/persistence/outbox.ts',
+    from: 'record.life === undefined || record.life === life',
+    to: 'record.id !== life',
+  },
+  {
+    invariant: 45,
+    test: logout,
+    name: 'invariant 45: `logout` in %s without a choice counts what is unsent and rejected in all tabs, and changes nothing',
+    file: 'src/persistence/sign-out.ts',
+    from: 'if (pending === undefined && unsent + rejected > 0)',
+    to: 'if (pending === undefined && unsent > 2)',
+  },
+  {
+    invariant: 45,
+    test: logout,
+    name: 'invariant 45: `flush` rejects at once while offline, and changes nothing',
+    file: 'src/engine/logout.ts',
+    from: "&& connection.state !== 'offline'",
+    to: '',
+  },
+  {
+    invariant: 72,
+    test: logout,
+    name: 'invariant 72: `logout` in %s with `discard` deletes what is unsent and rejected in all tabs, and sends nothing',
+    file: 'src/persistence/sign-out.ts',
+    from: '[...stored.records, ...own]',
+    to: '[...own]',
+  },
+  {
+    invariant: 72,
+    test: logout,
+    name: 'invariant 72: `logout` in %s with `keep` leaves all for the next client of the same user, which sends it once',
+    file: 'src/persistence/sign-out.ts',
+    from: 'JSON.stringify({ ...record, life: next })',
+    to: 'JSON.stringify(record)',
+  },
+  {
+    invariant: 73,
+    test: 'test/tabs/users.test.ts',
+    name: 'invariant 73: a follower that takes the lead knows whose data it is',
+    file: 'src/engine/local-copy.ts',
+    from: 'this.callerCheck.caller = caller ?? this.callerCheck.caller',
+    to: '',
   },
   {
     invariant: 44,

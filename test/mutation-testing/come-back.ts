@@ -31,8 +31,8 @@ export const comeBack: readonly Mutation[] = [
     test: 'test/writes/two-tabs.test.ts',
     name: 'invariant 31, invariant 32: keeps what it wrote before, and what it writes then',
     file: 'src/persistence/opener.ts',
-    from: 'await openDatabase()',
-    to: 'this.#database === noDatabase ? await openDatabase() : this.#database',
+    from: 'await openDatabase(isSame)',
+    to: 'this.#database === noDatabase ? await openDatabase(isSame) : this.#database',
   },
   {
     invariant: 32,

@@ -168,7 +168,7 @@ export const position: readonly Mutation[] = [
     test: 'test/persistence/restore.test.ts',
     name: 'invariant 12: another format',
     file: 'src/persistence/fence.ts',
-    from: 'if (isOtherFormat(head)) await drop(tx, 0)',
+    from: 'if (isOtherFormat(head)) await drop(tx, fence)',
     to: '',
   },
 ]

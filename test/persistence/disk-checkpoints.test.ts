@@ -31,6 +31,7 @@ async function dueDisk(append: Database['append'] = async () => {}) {
       opened: async () => {},
       leads: async () => {},
       fenced() {},
+      signedOut() {},
       reopened() {},
       removed() {},
       storeAgain() {},

@@ -12,6 +12,7 @@ const listener: DiskListener = {
   opened: async () => {},
   leads: async () => {},
   fenced() {},
+  signedOut() {},
   reopened() {},
   removed() {},
   storeAgain() {},

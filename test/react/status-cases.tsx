@@ -13,8 +13,11 @@ import {
   useUndo,
 } from '../../src/react/index.ts'
 import { same } from '../../src/storage/contract/context.ts'
+import { memoryStore } from '../../src/storage/memory.ts'
+import { VirtualChannels } from '../../src/testing/virtual-channels.ts'
 import type { PageCase } from '../browser/in-page.ts'
 import { pageCase, type Scene } from './scene.tsx'
+import { WatchedClient } from './watched-client.ts'
 
 const rendered: unknown[] = []
 
@@ -40,6 +43,10 @@ const selections: { readonly [what: string]: (status: Status) => unknown } = {
 function Selected({ select }: { readonly select: (status: Status) => unknown }): ReactNode {
   rendered.push(useSyncStatus((status) => select(status)))
   return rendered.length
+}
+
+function Lifecycle(): ReactNode {
+  return useSyncStatus(({ lifecycle }) => lifecycle)
 }
 
 function Connection(): ReactNode {
@@ -85,6 +92,36 @@ function socketsOf({ server }: Scene): number {
 }
 
 export const statusCases: readonly PageCase[] = [
+  pageCase('a page shows no records any more once the user has signed out in another tab', async (scene) => {
+    const { server } = scene
+    const store = { ...memoryStore(), isPerOrigin: true }
+    const Channel = new VirtualChannels()
+    const tab = () => {
+      const environment = { ...server.environment, BroadcastChannel: Channel.page() }
+      return new WatchedClient({
+        baseUrl: server.baseUrl,
+        environment,
+        store,
+        identity: 'ada',
+        token: server.token('ada'),
+      })
+    }
+    const [here, there] = [tab(), tab()]
+    await scene.renderBare(
+      <SyncProvider client={here}>
+        <Suspense>
+          <Titles /> <Lifecycle />
+        </Suspense>
+      </SyncProvider>,
+    )
+    await act(async () => void there.start())
+    await scene.write(['i1', 'Lamp'])
+    scene.shows('Lamp running')
+    await act(async () => void (await server.clock.until(there.logout())))
+    scene.shows('none signed-out')
+    await scene.leave()
+    same(here.listeners, 0, 'the listeners that are left')
+  }),
   pageCase('what can be undone shows, and can be undone', async (scene) => {
     await scene.render(<Undo />)
     await scene.write(['i1', 'Lamp'])

@@ -16,7 +16,7 @@ export interface Tab {
 export interface BrowserOptions extends VirtualChannelsOptions {
   /** Whether the page is a secure one. */
   readonly hasLocks?: boolean
-  readonly hasChannel?: boolean
+  readonly hasChannel?: boolean | undefined
   /** See `VirtualChannels`. */
   readonly carry?: (deliver: () => void, message: unknown) => void
   readonly store?: Store
@@ -28,6 +28,8 @@ export type OpenOptions = Partial<
   readonly visible?: boolean
   readonly environment?: SyncClientOptions['environment']
   readonly token?: () => string
+  /** @default 'ada' */
+  readonly identity?: string
 }
 
 /** The tabs of one browser. Somebody else writes as the service. */
@@ -43,10 +45,10 @@ export async function browser({
   const shared: Store = store ?? { ...memoryStore(), kind: 'durable', isPerOrigin: true }
   const locks = new VirtualLocks()
   const channels = new VirtualChannels(carried)
-  const open = async ({ visible = true, environment, ...options }: OpenOptions = {}): Promise<Tab> => {
+  const page = ({ visible = true, environment, ...options }: OpenOptions = {}) => {
     const lifecycle = new VirtualLifecycle()
     lifecycle.set({ visible })
-    const page = { locks: locks.page(), channel: channels.page() }
+    const [ownLocks, channel] = [locks.page(), channels.page()]
     const client = device.client({
       identity: 'ada',
       store: shared,
@@ -54,27 +56,33 @@ export async function browser({
       ...options,
       environment: {
         lifecycle,
-        locks: hasLocks ? page.locks : undefined,
-        BroadcastChannel: hasChannel ? page.channel : undefined,
+        locks: hasLocks ? ownLocks : undefined,
+        BroadcastChannel: hasChannel ? channel : undefined,
         ...environment,
       },
     })
+    return { client, lifecycle, locks: ownLocks, channel }
+  }
+  const open = async (options?: OpenOptions): Promise<Tab> => {
+    const { client, lifecycle, locks, channel } = page(options)
     await client.start()
     await server.settle()
-    const freeze = () => page.channel.crash()
+    const freeze = () => channel.crash()
     return {
       client,
       lifecycle,
       freeze,
       kill: () => {
         freeze()
-        page.locks.crash()
+        locks.crash()
       },
     }
   }
   return {
     server,
     device,
+    /** The client of a tab that does not start it. */
+    idle: () => page().client,
     open,
     insert: async (id: string) => {
       await server.write([{ op: 'i', t: 'Item', id, p: {} }], 'ada')
@@ -98,5 +106,7 @@ export async function browser({
     },
   }
 }
+
+export const idsIn = ({ client }: Tab) => client.query('Item', { orderBy: 'id' }).rows.map(({ id }) => id)
 
 export const rolesOf = (...tabs: readonly Tab[]) => tabs.map(({ client }) => client.status.role)

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { isObject } from '../../src/protocol/json.ts'
 import { ClosableStore } from '../support/closable-store.ts'
 import { watching } from '../support/watching-store.ts'
-import { browser, rolesOf } from './browser.ts'
+import { browser, idsIn, rolesOf } from './browser.ts'
 
 const durable = (): Store => ({ ...memoryStore(), kind: 'durable', isPerOrigin: true })
 
@@ -22,9 +22,6 @@ function losing(type: string) {
     },
   }
 }
-
-const idsIn = ({ client }: { readonly client: { all(t: string): readonly { readonly id: string }[] } }) =>
-  client.all('Item').map(({ id }) => id)
 
 test('invariant 42: five tabs hold one socket, and a change is fetched for all of them at once', async () => {
   const { server, device, open, insert, asked } = await browser()

@@ -197,6 +197,7 @@ describe('a codec', () => {
     expect(client.status.writes.paused).toBe('`transactionCodec` failed: Mine.')
     Object.assign(changing, codec)
     await backend.clock.until(Promise.all(made.map((tx) => tx.synced)))
+    await backend.clock.advance(1_000)
     expect(client.status.writes).toEqual({ pending: 0, rejected: 0 })
   })
 })

@@ -103,7 +103,11 @@ describe('a rejected transaction', () => {
     })
     await backend.clock.until(made.synced)
     expect(await backend.rows()).toEqual({ 1: { title: 'theirs and mine', n: 2 } })
-    expect(await backend.clock.until(client.outbox.export())).toEqual({ transactions: [], unreadable: [] })
+    expect(await backend.clock.until(client.outbox.export())).toEqual({
+      transactions: [],
+      failed: [],
+      unreadable: [],
+    })
   })
 
   test('stays as it was if the edit throws or is invalid', async () => {

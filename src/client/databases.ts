@@ -1,0 +1,36 @@
+import { type IndexedDbOptions, indexedDbNames, indexedDbStore } from '../storage/indexeddb.ts'
+import { namePrefix } from '../storage/indexeddb-names.ts'
+
+/** The local data of one identity at one server. */
+export interface LocalDatabase {
+  /** The name of the database in IndexedDB. */
+  readonly name: string
+  readonly bootstrapUrl: string
+  readonly identity: string
+}
+
+/** The name of the local database. It must not depend on the token. */
+export function databaseName(bootstrapUrl: string, identity: string): string {
+  return namePrefix + JSON.stringify([bootstrapUrl, identity])
+}
+
+/**
+ * Lists the databases that clients with `indexedDbStore()` have made in this origin, of all servers and identities.
+ * Rejects with a StorageError.
+ */
+export async function listDatabases(options: IndexedDbOptions = {}): Promise<readonly LocalDatabase[]> {
+  const names = await indexedDbNames(options)
+  return names.map((name) => {
+    const [bootstrapUrl, identity] = JSON.parse(name.slice(namePrefix.length))
+    return { name, bootstrapUrl, identity }
+  })
+}
+
+/**
+ * Deletes a database, with all that is unsent. The tabs that have it open keep what they show, and store nothing more:
+ * for the user who is signed in, call `logout`. Rejects with a StorageError; of code `blocked` if a tab does not release
+ * the database within 10 s.
+ */
+export function deleteDatabase(name: string, options: IndexedDbOptions = {}): Promise<void> {
+  return indexedDbStore(options).destroy(name)
+}

@@ -1,0 +1,63 @@
+import { PendingError } from '../base/errors.ts'
+import { type StoreConnection, tables } from '../storage/store.ts'
+import { drop, raiseIn } from './fence.ts'
+import { metaKeys } from './format.ts'
+import { lifeKey, type OutboxRecord, readOutbox, refuseOtherLife } from './outbox.ts'
+
+export interface SignOut {
+  /** The name of the next life: random, so that it never comes twice. */
+  readonly life: string
+  /** What to do with transactions that are unsent or rejected. `undefined`: there must be none. */
+  readonly pending: 'keep' | 'discard' | undefined
+  /** The transactions of this client that the disk does not have. */
+  readonly own: readonly OutboxRecord[]
+}
+
+export interface SignedOut {
+  /** The number of transactions that were unsent. The server may have some of them, without an answer. */
+  readonly pending: number
+  /** The number of transactions that waited for a decision, or could not be read. */
+  readonly rejected: number
+  /** Whether transactions are still stored. */
+  readonly isKept: boolean
+}
+
+/** See `Database.signOut`. `life`: the life that is to end. */
+export function signOut(
+  connection: StoreConnection,
+  life: string | undefined,
+  { life: next, pending, own }: SignOut,
+): Promise<SignedOut> {
+  return connection.transaction({ tables, mode: 'write', durability: 'strict' }, async (tx) => {
+    const [, stored, fence] = await Promise.all([
+      refuseOtherLife(tx, life),
+      readOutbox(tx, life),
+      raiseIn(tx),
+    ])
+    const records = [...stored.records, ...own]
+    const signedOut = countUnsent(pending, records, stored.unreadable.length)
+    const { isKept } = signedOut
+    await drop(tx, fence)
+    // The user who owns what is kept has to be the one who sends it.
+    if (!isKept) tx.delete('meta', metaKeys.caller)
+    if (pending !== 'keep') tx.delete('outbox', {})
+    for (const record of isKept ? records : []) {
+      tx.put('outbox', record.id, JSON.stringify({ ...record, life: next }))
+    }
+    tx.put('outbox', lifeKey, next)
+    tx.put('meta', metaKeys.life, next)
+    return signedOut
+  })
+}
+
+/** Counts what `records` would lose. Throws a PendingError if that needs a choice and `pending` is none. */
+export function countUnsent(
+  pending: SignOut['pending'],
+  records: readonly OutboxRecord[],
+  unreadable = 0,
+): SignedOut {
+  const rejected = records.filter(({ state }) => state === 'rejected').length + unreadable
+  const unsent = records.filter(({ state }) => state === 'queued' || state === 'sending').length
+  if (pending === undefined && unsent + rejected > 0) throw new PendingError(unsent, rejected)
+  return { pending: unsent, rejected, isKept: pending === 'keep' && records.length + unreadable > 0 }
+}
