@@ -31,6 +31,11 @@ export class DemoPage {
     return opened
   }
 
+  /** The pane in which the user `name` is signed in. */
+  pane(name: string): Pane {
+    return new Pane(this.page, name)
+  }
+
   get panes(): readonly Pane[] {
     return [this.ada, this.ben]
   }

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 
-const users = ['ada', 'ben']
+const users = ['ada', 'ben', 'cleo']
 const maxRows = 10_000
 
 /** The routes of the demo: the service, a token for each user, changes on demand, and the page. */

@@ -2,8 +2,9 @@ import { Cable } from './cable.ts'
 import { Reader } from './reader.ts'
 import { Store } from './store.ts'
 
-/** A user's device: the cable to the server, and a copy of the data. A reload creates a new copy. */
+/** A device: the cable to the server, and a copy of the data. A reload, or another user, creates a new copy. */
 export class Device {
+  /** Who is signed in at first. */
   readonly user: string
   readonly cable: Cable
   readonly reader: Store<Reader>
@@ -15,8 +16,12 @@ export class Device {
   }
 
   /** Does to one device what reloading the page does: only the data on disk is kept. */
-  async reload(): Promise<void> {
+  reload(): Promise<void> {
+    return this.signIn(this.reader.get().user)
+  }
+
+  async signIn(user: string): Promise<void> {
     await this.reader.get().client.close()
-    this.reader.set(new Reader(this.user, this.cable))
+    this.reader.set(new Reader(user, this.cable))
   }
 }
