@@ -336,7 +336,7 @@ describe('the environment', () => {
     expect(client.status.connection).toEqual({ state: 'offline' })
     device.insert('3')
     device.environment.lifecycle.set({ online: true })
-    await device.clock.advance(100)
+    await device.clock.advance(4_100)
     expect(shown(client)).toEqual({ 1: {}, 2: {}, 3: {} })
   })
 })
