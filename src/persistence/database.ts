@@ -112,10 +112,13 @@ export interface Restored extends StoredPosition {
   readonly repair: Repair
 }
 
+/** `tx`: the id of the transaction that made the change. It is stored if the entry `removes` that transaction. */
+export type JournalOp = RowOp & { readonly tx?: string | undefined }
+
 export interface JournalEntry {
   readonly since: number
   readonly sid: number
-  readonly ops: readonly RowOp[]
+  readonly ops: readonly JournalOp[]
   readonly epoch?: string | undefined
   /** Whether records are missing, so that a snapshot is needed. Stored until the next snapshot. */
   readonly owesRepair?: boolean | undefined

@@ -5,7 +5,7 @@ import { isOp, type RowOp } from '../protocol/fold.ts'
 import { isOtherEpoch, isSid } from '../protocol/guards.ts'
 import { isObject } from '../protocol/json.ts'
 import type { KeySpan, StoreTransaction, StoreValue, Table } from '../storage/store.ts'
-import type { JournalEntry, StoredChanges, StoredPosition } from './database.ts'
+import type { JournalEntry, JournalOp, StoredChanges, StoredPosition } from './database.ts'
 import type { FencedConnection } from './fence.ts'
 import { after, type Head, journalKey, journalStart, metaKeys, readHead, taken } from './format.ts'
 import { parseArray } from './pages.ts'
@@ -53,8 +53,9 @@ export function journalOf(database: FencedConnection): JournalWriter {
       const remove = (tx: StoreTransaction) => {
         for (const id of removes) tx.delete('outbox', id)
       }
+      const own = new Set(removes)
       const moves = sid > since
-      const text = JSON.stringify(ops.map(withoutFrameFields))
+      const text = JSON.stringify(ops.map((op) => withoutFrameFields(op, own)))
       const record = { since, sid, at, ops: text }
       const knownTail = knownTailBefore(entry)
       const stored = knownTail
@@ -136,11 +137,15 @@ function brokenLink({ since, sid }: JournalEntry): StorageError {
   return new StorageError('broken_link', message)
 }
 
-/** The op without the fields that belong to its frame only. */
-function withoutFrameFields(op: RowOp): RowOp {
+/**
+ * The op without the fields that belong to its frame only. The id of a transaction of this device stays: another client
+ * that reads the journal learns from it what the transaction did.
+ */
+function withoutFrameFields(op: JournalOp, own: ReadonlySet<string>): JournalOp {
   const { t, id } = op
-  if (op.op === 'd') return { op: 'd', t, id }
-  return op.op === 'u' ? { op: 'u', t, id, p: op.p } : { op: 'i', t, id, v: op.v, p: op.p }
+  const tx = op.tx !== undefined && own.has(op.tx) ? op.tx : undefined
+  if (op.op === 'd') return { op: 'd', t, id, tx }
+  return op.op === 'u' ? { op: 'u', t, id, p: op.p, tx } : { op: 'i', t, id, v: op.v, p: op.p, tx }
 }
 
 /** Reading records one by one takes twice as long; reading all at once blocks the thread for long. */

@@ -1,6 +1,5 @@
 import { isSyncError, type SyncError, toStorageError } from '../base/errors.ts'
-import type { RowOp } from '../protocol/fold.ts'
-import type { Database, JournalEntry } from './database.ts'
+import type { Database, JournalEntry, JournalOp } from './database.ts'
 
 /** The number of ops kept in memory while the store fails. More ops are dropped, since they can be fetched again. */
 const maxOpsKept = 50_000
@@ -19,7 +18,7 @@ export interface RecorderListener {
 export class Recorder {
   #database: Database
   readonly #listener: RecorderListener
-  #waiting: (JournalEntry & { readonly ops: RowOp[] }) | undefined
+  #waiting: (JournalEntry & { readonly ops: JournalOp[] }) | undefined
   /** The entry that is being written or has failed. */
   #current: JournalEntry | undefined
   #writing: Promise<void> | undefined

@@ -37,7 +37,7 @@ export const network: readonly Mutation[] = [
   {
     invariant: 50,
     test: 'test/client/guards.test.ts',
-    name: 'invariant 50: and at once when %s',
+    name: 'invariant 50: and %s',
     file: 'src/network/socket-state.ts',
     from: 'online: (state) => (state.offline ? renew(state) : stay(state))',
     to: 'online: stay',

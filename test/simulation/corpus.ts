@@ -172,4 +172,26 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       ['1 c 742 300 somebody else signs in', '0 a 391 3000 close', '2 a 427 50 update'],
     ),
   ],
+  [
+    'an undo in a tab that reads the data from the disk restores what was there right before its write',
+    told(
+      {
+        mode: 'undo',
+        channel: 'faulty',
+        tabs: 2,
+        undoesInSteps: true,
+        endsRestored: true,
+        opened: [1, 0],
+        seed: 1355,
+      },
+      [
+        '1 b 520 1 delete elsewhere',
+        '1 a 404 300 put',
+        '1 a 116 50 update elsewhere',
+        '1 a 258 1 undo',
+        '1 a 498 70000 update',
+        '1 a 909 50 undo',
+      ],
+    ),
+  ],
 ]

@@ -63,7 +63,10 @@ function faultsOfAddition(oracle: Oracle, change: Change, acts: readonly Act[]):
   // Whoever undoes a removal cannot know of one that came after it.
   const isUnseen = ({ does, sid, write }: Act) =>
     removal !== undefined && removal.sid > sid && (does === 'undo' ? write.kind === 'delete' : !write.base)
-  if (removal && removal.tx === undefined && !acts.some(isUnseen)) {
+  // Whoever added the record knew of a removal that came before.
+  const isOlder = ({ does, write }: Act) =>
+    does === 'redo' && !write.base && removal && write.sid >= removal.sid
+  if (removal && removal.tx === undefined && !acts.some((act) => isUnseen(act) || isOlder(act))) {
     const who = redone.length > 0 ? 'a redo' : 'an undo'
     return [`${who} brought back what somebody else removed: ${id}`]
   }
@@ -74,9 +77,13 @@ function faultsOfAddition(oracle: Oracle, change: Change, acts: readonly Act[]):
   return [`an undo or redo brought back a record as it was not: ${id}, ${textOf(after)}`]
 }
 
-/** What the record may be without the write. Whoever knew that the write was in the data knew what was there before. */
-function rowsBelow({ write: { base, befores }, without, wasSynced }: Act): readonly Row[] {
-  return wasSynced && befores.length > 0 ? befores : [base, ...befores, ...without]
+/**
+ * What the record may be without the write. Whoever knew that the write was in the data knew what was there before, but
+ * for a `put`: a delta has nothing that is older.
+ */
+function rowsBelow({ write: { base, befores, kind }, without, wasSynced }: Act): readonly Row[] {
+  const isKnown = wasSynced && kind !== 'put' && befores.length > 0
+  return isKnown ? befores : [base, ...befores, ...without]
 }
 
 /** What the record may have been before the write was made or sent. */
