@@ -33,17 +33,20 @@ export function effectsOf({ before, ops }: Pick<OutboxRecord, 'before' | 'ops'>)
 }
 
 /**
- * The effect of the transaction `tx` on each record. `frames` are in ascending order and may belong to other
- * transactions, too.
+ * The effect of the transaction `tx` on each record; empty if `frames` do not tell. They are in ascending order and may
+ * belong to other transactions, too.
  */
 export function effectsIn(frames: readonly DeltaFrame[], tx: string, rows: RowSource): readonly Effect[] {
   const effects = new Map<string, Effect>()
   const current = new Map<string, WireRow | undefined>()
   const touched = new Set(frames.filter((frame) => frame.tx === tx).map(({ t, id }) => rowKey(t, id)))
+  const last = new Map(frames.map((frame) => [rowKey(frame.t, frame.id), frame]))
   for (const frame of frames) {
     const { t, id } = frame
     const key = rowKey(t, id)
     if (!touched.has(key)) continue
+    // The server sends a removal in place of a transaction's frame that a later one replaces or removes.
+    if (frame.op === 'd' && frame.tx !== undefined && frame !== last.get(key)) return []
     const before = current.has(key) ? current.get(key) : rows.of(t).get(id)
     const after = applyOp(before, frame)
     current.set(key, after)

@@ -169,7 +169,8 @@ export class Outbox {
 
   /** The server may have changed what it accepted, and `was` has to name what the record holds. */
   #isEarly({ record, wasSent }: LocalTransaction): boolean {
-    return record.isUndo === true && !wasSent && record.requires.some((id) => this.#all.has(id))
+    const isAwaited = (id: string) => (this.#all.get(id)?.state ?? 'rejected') !== 'rejected'
+    return record.isUndo === true && !wasSent && record.requires.some(isAwaited)
   }
 
   /**
