@@ -1,23 +1,15 @@
 /** A promise that is settled from outside. Its rejection is never an unhandled one. */
 export class Deferred<T> {
   readonly promise: Promise<T>
-  #resolve: (value: T) => void = () => {}
-  #reject: (reason: unknown) => void = () => {}
+  /** Does nothing if the promise has settled. */
+  resolve: (value: T) => void = () => {}
+  reject: (reason: unknown) => void = () => {}
 
   constructor() {
     this.promise = new Promise((resolve, reject) => {
-      this.#resolve = resolve
-      this.#reject = reject
+      this.resolve = resolve
+      this.reject = reject
     })
     this.promise.catch(() => {})
-  }
-
-  /** Does nothing if the promise has settled. */
-  resolve(value: T): void {
-    this.#resolve(value)
-  }
-
-  reject(reason: unknown): void {
-    this.#reject(reason)
   }
 }

@@ -142,20 +142,14 @@ export class Mutations {
     })
     this.#maker = maker
     this.#rejected = new RejectedTransactions({ ...shared, rollback, maker })
-    this.transactions = new StoredTransactions({
-      ...shared,
-      rollback,
-      host: maker,
-      take: (record) => this.acknowledgements.take(record),
-      settle: (...args) => this.acknowledgements.settle(...args),
-      settleRemoved: (...args) => this.acknowledgements.settleRemoved(...args),
-    })
-    this.acknowledgements = new Acknowledgements({ ...shared, rollback })
+    const acknowledgements = new Acknowledgements({ ...shared, rollback })
+    this.acknowledgements = acknowledgements
+    this.transactions = new StoredTransactions({ ...shared, rollback, host: maker, acknowledgements })
     const sender = new Sender({
       ...shared,
       review: (...args) => maker.review(...args),
       callerCheck: options.credentials.callerCheck,
-      listener: this.acknowledgements,
+      listener: acknowledgements,
     })
     this.#scheduler = new Schedule<boolean>({
       environment,
@@ -168,7 +162,7 @@ export class Mutations {
         if (this.#mayDiffer) await this.#catchUp()
         else if (!options.hears()) await this.transactions.readOthers().catch(() => {})
         signal.throwIfAborted()
-        this.acknowledgements.awaitData()
+        acknowledgements.awaitData()
         if (options.follows()) return false
         const isReached = options.isReached() === true
         if (isReached) await sender.flush(signal)

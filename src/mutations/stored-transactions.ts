@@ -11,6 +11,7 @@ import {
   type StoredOutbox,
   signedOut,
 } from '../persistence/outbox.ts'
+import type { Acknowledgements } from './acknowledgements.ts'
 import type { OptimisticUpdates } from './optimistic-updates.ts'
 import type { Outbox } from './outbox.ts'
 import type { OutboxLog } from './outbox-log.ts'
@@ -29,12 +30,7 @@ export interface StoredTransactionsOptions {
   readonly rollback: Rollback
   readonly models: Models
   readonly ids: Ids
-  /** See `Acknowledgements.take`. */
-  readonly take: (record: OutboxRecord) => OutboxRecord | undefined
-  /** See `Acknowledgements.settle`. */
-  readonly settle: (transaction: LocalTransaction, record: OutboxRecord) => void
-  /** See `Acknowledgements.settleRemoved`. */
-  readonly settleRemoved: (transaction: LocalTransaction, sid: number) => void
+  readonly acknowledgements: Acknowledgements
   readonly reporter: Pick<ErrorReporter, 'error'>
   readonly listener: Pick<RollbackListener, 'queued'>
 }
@@ -112,7 +108,7 @@ export class StoredTransactions {
 
   /** As {@link readOthers}, and learns what has become of the transactions that are here, too. */
   async catchUp(): Promise<void> {
-    const { disk, outbox, log, settle, settleRemoved } = this.#options
+    const { disk, outbox, log, acknowledgements } = this.#options
     await log.settled()
     const here = outbox.list().filter(({ isStored }) => isStored)
     if (here.length === 0) return this.readOthers()
@@ -126,18 +122,18 @@ export class StoredTransactions {
     for (const transaction of here) {
       const record = byId.get(transaction.id)
       if (outbox.get(transaction.id) !== transaction) continue
-      if (record) settle(transaction, record)
-      else if (canBeRemoved) settleRemoved(transaction, position.sid)
+      if (record) acknowledgements.settle(transaction, record)
+      else if (canBeRemoved) acknowledgements.settleRemoved(transaction, position.sid)
     }
   }
 
   /** Another tab has changed stored transactions. Returns whether that leaves questions for {@link catchUp}. */
   heard({ records, gone, removed }: OutboxNews): boolean {
-    const { outbox, settle } = this.#options
+    const { outbox, acknowledgements } = this.#options
     this.#found(records.filter(({ id }) => !outbox.knows(id)))
     for (const record of records) {
       const transaction = outbox.get(record.id)
-      if (transaction) settle(transaction, record)
+      if (transaction) acknowledgements.settle(transaction, record)
     }
     this.#remove(gone)
     return removed.some((id) => {
@@ -201,28 +197,27 @@ export class StoredTransactions {
     const { records, failed, unreadable } = await disk.database.outbox.read()
     this.#unreadable = unreadable
     this.#failed = failed
-    if (failed.length > 0) {
-      const what = `${failed.length} transactions were written after the user had signed out`
-      const advice = '`outbox.export()` returns them'
-      reporter.error(new StorageError('signed_out', `${what}, and are not sent: ${advice}.`))
+    const report = (code: 'signed_out' | 'unreadable', { length }: readonly unknown[], what: string) => {
+      if (length === 0) return
+      reporter.error(new StorageError(code, `${length} ${what}: \`outbox.export()\` returns them.`))
     }
-    if (unreadable.length > 0) {
-      const what = `${unreadable.length} unsent transactions in the local database cannot be read`
-      const advice = '`outbox.export()` returns them'
-      reporter.error(new StorageError('unreadable', `${what}: ${advice}.`))
-    }
+    report('signed_out', failed, 'transactions were written after the user had signed out, and are not sent')
+    report('unreadable', unreadable, 'unsent transactions in the local database cannot be read')
     this.#found(records)
   }
 
   #found(records: readonly OutboxRecord[]): void {
-    const { use, outbox, optimisticUpdates, host, rollback, models, ids, take, listener } = this.#options
+    const { use, outbox, optimisticUpdates, host, rollback, models, ids, listener } = this.#options
+    const { acknowledgements } = this.#options
     const faults = new Map<LocalTransaction, RejectedError>()
     // Records are in ascending order.
     const last = records.at(-1)
     if (!last) return
     // New transactions come after the stored ones.
     ids.follow(last.id)
-    const added = records.flatMap((record) => (outbox.knows(record.id) ? [] : (take(record) ?? [])))
+    const added = records.flatMap((record) =>
+      outbox.knows(record.id) ? [] : (acknowledgements.take(record) ?? []),
+    )
     const found = added.map((stored) => {
       const { record, fault } = migrated(stored, models)
       const transaction = new LocalTransaction(record, stateOf(record), host)

@@ -145,10 +145,6 @@ export class FencedConnection {
     await this.ensureRaised().catch(() => {})
   }
 
-  close(): void {
-    this.#connection.close()
-  }
-
   async #compare(tx: StoreTransaction): Promise<void> {
     if ((await tx.get('meta', metaKeys.fence)) !== this.#fence) throw takenOver()
   }

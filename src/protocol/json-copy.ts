@@ -17,11 +17,7 @@ export function copyPayload(fields: unknown): { readonly payload: Payload } | { 
     return { fault: { path: '', what: 'is not a plain object of fields' } }
   try {
     const defined = Object.entries(fields).filter(([, value]) => value !== undefined)
-    const place = new Place()
-    const payload = Object.fromEntries(
-      defined.map(([name, value]) => [place.enter(0, checkedName(name, 0, place)), copy(value, 1, place)]),
-    )
-    return { payload }
+    return { payload: new PayloadCopy().entries(defined) }
   } catch (thrown) {
     if (thrown instanceof NotJson) return { fault: { path: thrown.path.join('.'), what: thrown.message } }
     throw thrown
@@ -50,84 +46,76 @@ export function isStorableName(name: unknown): name is string {
  */
 const maxValues = 500_000
 
-/** The place of the value that is being copied, and the number of values so far. One for a whole payload. */
-class Place {
-  values = 0
-  /** Only the names above the current depth are of this place. A copy for each value would cost far more. */
-  readonly #names: (string | number)[] = []
-
-  /** Notes that the value at `depth` has `name`. Returns the name. */
-  enter<Name extends string | number>(depth: number, name: Name): Name {
-    this.#names[depth] = name
-    return name
-  }
-
-  /** The names down to `depth`. */
-  path(depth: number): string[] {
-    return this.#names.slice(0, depth).map(String)
-  }
-}
-
 class NotJson extends Error {
   readonly path: readonly string[]
 
-  constructor(path: readonly string[], what: string) {
+  constructor(path: readonly (string | number)[], what: string) {
     super(what)
-    this.path = path
+    this.path = path.map(String)
   }
 }
 
-/** `depth`: the number of names in the path to `value`. */
-function copy(value: unknown, depth: number, place: Place): JsonValue {
-  place.values += 1
-  if (place.values > maxValues) throw new NotJson(place.path(1), `holds more than ${maxValues} values`)
-  switch (typeof value) {
-    case 'boolean':
-      return value
-    case 'string':
-      if (!isStorable(value)) throw new NotJson(place.path(depth), 'holds a NUL or half of a surrogate pair')
-      return value
-    case 'number':
-      if (!Number.isFinite(value))
-        throw new NotJson(place.path(depth), `is ${value}, which JSON cannot carry`)
-      // Turns -0, which JSON does not have, into 0.
-      return value + 0
-    case 'object':
-      return value === null ? null : copyObject(value, depth, place)
-    default:
-      throw new NotJson(place.path(depth), `is of type ${typeof value}, which JSON cannot carry`)
-  }
-}
+/** The copy of a whole payload. */
+class PayloadCopy {
+  /** The path to the value that is being copied. A list of its own for each value would cost far more. */
+  readonly #path: (string | number)[] = []
+  #values = 0
 
-function copyObject(value: object, depth: number, place: Place): JsonValue {
-  // The row and its payload are two levels above the fields.
-  if (depth > maxDepth - 2) throw new NotJson(place.path(1), `nests deeper than ${maxDepth} levels`)
-  if (Array.isArray(value)) {
-    const items: JsonValue[] = []
-    // An index also visits holes, which JSON would turn into `null`.
-    for (let index = 0; index < value.length; index += 1) {
-      place.enter(depth, index)
-      items.push(copy(value[index], depth + 1, place))
-    }
-    return items
-  }
-  if (!isPlain(value) || 'toJSON' in value) {
-    const name = value.constructor?.name ?? 'class'
-    throw new NotJson(
-      place.path(depth),
-      `is a ${name}, which JSON would change; use plain values, and numbers for times`,
+  entries(entries: readonly (readonly [string, unknown])[]): Payload {
+    return Object.fromEntries(
+      entries.map(([name, item]) => [this.#checkedName(name), this.#copyAt(name, item)]),
     )
   }
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [
-      place.enter(depth, checkedName(name, depth, place)),
-      copy(item, depth + 1, place),
-    ]),
-  )
-}
 
-function checkedName(name: string, depth: number, place: Place): string {
-  if (name !== '__proto__' && isStorable(name)) return name
-  // Escaped, so that a result which quotes the name can be stored.
-  throw new NotJson([...place.path(depth), JSON.stringify(name).slice(1, -1)], 'is not a valid name')
+  #copyAt(name: string | number, value: unknown): JsonValue {
+    this.#path.push(name)
+    const copied = this.#copy(value)
+    this.#path.pop()
+    return copied
+  }
+
+  #copy(value: unknown): JsonValue {
+    this.#values += 1
+    if (this.#values > maxValues) throw this.#fault(`holds more than ${maxValues} values`, 1)
+    switch (typeof value) {
+      case 'boolean':
+        return value
+      case 'string':
+        if (!isStorable(value)) throw this.#fault('holds a NUL or half of a surrogate pair')
+        return value
+      case 'number':
+        if (!Number.isFinite(value)) throw this.#fault(`is ${value}, which JSON cannot carry`)
+        // Turns -0, which JSON does not have, into 0.
+        return value + 0
+      case 'object':
+        return value === null ? null : this.#copyObject(value)
+      default:
+        throw this.#fault(`is of type ${typeof value}, which JSON cannot carry`)
+    }
+  }
+
+  #copyObject(value: object): JsonValue {
+    // The row and its payload are two levels above the fields.
+    if (this.#path.length > maxDepth - 2) throw this.#fault(`nests deeper than ${maxDepth} levels`, 1)
+    if (Array.isArray(value)) {
+      const items: JsonValue[] = []
+      // An index also visits holes, which JSON would turn into `null`.
+      for (let index = 0; index < value.length; index += 1) items.push(this.#copyAt(index, value[index]))
+      return items
+    }
+    if (isPlain(value) && !('toJSON' in value)) return this.entries(Object.entries(value))
+    const name = value.constructor?.name ?? 'class'
+    throw this.#fault(`is a ${name}, which JSON would change; use plain values, and numbers for times`)
+  }
+
+  #checkedName(name: string): string {
+    if (name !== '__proto__' && isStorable(name)) return name
+    // Escaped, so that a result which quotes the name can be stored.
+    throw new NotJson([...this.#path, JSON.stringify(name).slice(1, -1)], 'is not a valid name')
+  }
+
+  /** `names`: how many names of the path say where; by default all. */
+  #fault(what: string, names?: number): NotJson {
+    return new NotJson(this.#path.slice(0, names), what)
+  }
 }
