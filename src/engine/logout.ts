@@ -83,6 +83,8 @@ async function signOut(
   pending: SignOut['pending'],
 ): Promise<SignedOut> {
   await disk.ready()
+  // What the server has accepted is not unsent.
+  await mutations.acknowledgements.close()
   await mutations.settled()
   return disk.signOut({ life: newLife(), pending, own: mutations.own(disk.isOpen) })
 }

@@ -1,6 +1,7 @@
 import { StorageError, toError } from '../base/errors.ts'
 import { isOp } from '../protocol/fold.ts'
 import { isSid } from '../protocol/guards.ts'
+import type { Payload } from '../protocol/json.ts'
 import { readRow, type WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
 import type { Migration, Models } from './models.ts'
@@ -16,10 +17,22 @@ export function migrateRow(models: Shape, from: number, row: WireRow): WireRow {
 }
 
 /**
- * Migrates `op` from version `from` to the current version. Throws a StorageError of code `unreadable` if that fails.
+ * Migrates `op` from version `from` to the current version, and the values that it takes back as an update to them would
+ * be. Throws a StorageError of code `unreadable` if that fails.
  */
 export function migrateOp(models: Shape, from: number, op: TxOp): TxOp {
-  return migrate(models, from, op, ({ op: step }) => step, asOp)
+  const migrated = (one: TxOp) => migrate(models, from, one, ({ op: step }) => step, asOp)
+  const next = migrated(op)
+  if (!op.was || next.op === 'i') return next
+  const { t, id } = op
+  const fieldsOf = (p: Payload): Payload => {
+    const update = migrated({ op: 'u', t, id, p })
+    return update.op === 'd' ? {} : update.p
+  }
+  const was = fieldsOf(op.was)
+  if (op.op === 'd' || next.op === 'd' || !op.unset) return { ...next, was }
+  const unset = Object.keys(fieldsOf(Object.fromEntries(op.unset.map((field) => [field, null]))))
+  return { ...next, unset, was }
 }
 
 /** Runs the steps of a migration. Checks the result of each, because a step may be written in plain JavaScript. */

@@ -240,10 +240,12 @@ function migrated(
   models: Models,
 ): { readonly record: OutboxRecord; readonly fault?: RejectedError } {
   if (record.version >= models.version) return { record }
-  const { version, ops, before } = record
+  const { version, ops, sent, before } = record
+  const opsOf = (old: typeof ops) => old.map((op) => migrateOp(models, version, op))
   try {
     const migrated = {
-      ops: ops.map((op) => migrateOp(models, version, op)),
+      ops: opsOf(ops),
+      sent: sent && opsOf(sent),
       before: before.map((image) => migrateImage(models, version, image)),
     }
     return { record: { ...record, ...migrated, version: models.version } }

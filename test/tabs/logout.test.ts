@@ -277,6 +277,15 @@ test('what was synced before the user signs out is not counted', async () => {
   await server.close()
 })
 
+test('what the server has accepted is not unsent, though the data does not show it yet', async () => {
+  const { server, open } = await browser()
+  const { client } = await open()
+  server.hold()
+  await server.clock.until(client.mutate(insert('i1')).accepted)
+  expect(await server.clock.until(client.logout())).toMatchObject({ kept: 0, discarded: 0 })
+  await server.close()
+})
+
 test('of two tabs in which the user signs out at once, one does it', async () => {
   const { server, tabs } = await three()
   const both = [tabs[0], tabs[1]].map(({ client }) => client.logout().catch((error) => error))

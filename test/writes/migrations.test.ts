@@ -197,6 +197,21 @@ describe('queued transactions of an older version', () => {
   })
 })
 
+test('an undo that an older version made offline leaves what somebody else has written since', async () => {
+  const { backend, device, client } = await inStep({ 1: { name: 'Milk' } }, modelsOf())
+  const update = client.mutate((m) => m.update('Note', '1', { name: 'Oat milk' }))
+  await backend.clock.until(update.synced)
+  await backend.clock.until(client.stop())
+  const undone = await backend.clock.until(update.undo())
+  await backend.clock.until(undone?.durable ?? Promise.reject())
+  await device.kill()
+  await backend.update('1', { title: 'Theirs' })
+  const next = await device.live(modelsOf(two))
+  await backend.clock.advance(60_000)
+  expect(await backend.rows()).toMatchObject({ 1: { title: 'Theirs' } })
+  expect(next.outbox.list()).toEqual([])
+})
+
 describe('a write that an older version sent, and whose response was lost', () => {
   /** The older version has sent `write`, and the new version has sent it again as it migrated it. */
   async function sentAgain(
