@@ -17,6 +17,7 @@ import type { Outbox } from './outbox.ts'
 import type { OutboxLog } from './outbox-log.ts'
 import type { Rollback, RollbackListener } from './rollback.ts'
 import { LocalTransaction, stateOf, type TransactionHost } from './transaction.ts'
+import type { TransactionMaker } from './transaction-maker.ts'
 import type { ExportedOutbox } from './writer.ts'
 
 export interface StoredTransactionsOptions {
@@ -26,7 +27,7 @@ export interface StoredTransactionsOptions {
   readonly outbox: Outbox
   readonly optimisticUpdates: OptimisticUpdates
   readonly log: OutboxLog
-  readonly host: TransactionHost
+  readonly host: TransactionHost & Pick<TransactionMaker, 'found'>
   readonly rollback: Rollback
   readonly models: Models
   readonly ids: Ids
@@ -228,6 +229,7 @@ export class StoredTransactions {
     if (found.length === 0) return
     for (const { t } of found.flatMap(({ record }) => record.ops)) use(t)
     optimisticUpdates.found(found, faults)
+    for (const transaction of found) host.found(transaction)
     // A transaction that cannot be migrated stays in the outbox as a rejected one.
     for (const [transaction, fault] of faults) rollback.reject(transaction, fault)
     listener.queued()

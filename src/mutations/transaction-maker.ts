@@ -51,7 +51,7 @@ export interface TransactionMakerOptions {
   readonly listener: Pick<RollbackListener, 'queued'>
 }
 
-type AddOptions = MutateOptions & Pick<OutboxRecord, 'replaces' | 'isUndo'>
+type AddOptions = MutateOptions & Pick<OutboxRecord, 'replaces' | 'isUndo' | 'undoes'>
 
 /** Makes the user's transactions: adds them to the outbox, shows them, and stores them. */
 export class TransactionMaker implements TransactionHost, UndoHost {
@@ -107,7 +107,13 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     const { rows } = this.#options
     const written = leftOn(inverseOf(this.#effectsOf(transaction), rows), rows)
     if (written.ops.length === 0) return undefined
-    const inverse = this.#add(written, { label, group, requires: [transaction], isUndo: true })
+    const inverse = this.#add(written, {
+      label,
+      group,
+      requires: [transaction],
+      isUndo: true,
+      undoes: transaction.id,
+    })
     this.#undoOf.set(inverse, transaction)
     return inverse
   }
@@ -136,6 +142,13 @@ export class TransactionMaker implements TransactionHost, UndoHost {
       bases: outbox.basesOf(sent ?? []),
       ...position,
     })
+  }
+
+  /** `transaction` was read from the disk. If it is an undo, it takes back what the data shows of the other one. */
+  found(transaction: LocalTransaction): void {
+    const { undoes } = transaction.record
+    const undone = undoes === undefined ? undefined : this.#options.outbox.get(undoes)
+    if (undone) this.#undoOf.set(transaction, undone)
   }
 
   /** Whether `transaction` undoes one that was rejected, so that there is nothing to undo. */

@@ -36,6 +36,8 @@ export interface OutboxRecord {
    * takes back.
    */
   readonly isUndo?: boolean | undefined
+  /** The transaction that an undo takes back. */
+  readonly undoes?: string | undefined
   /** The rejected transaction that this transaction replaces. */
   readonly retryOf?: string | undefined
   /**

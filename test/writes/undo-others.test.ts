@@ -1,4 +1,4 @@
-import { memoryStore, type SyncClientOptions, standardTxCodec, type TxCodec } from 'instep'
+import { memoryStore, type SyncClientOptions, standardTxCodec, type TxCodec, type TxOp } from 'instep'
 import { describe, expect, test } from 'vitest'
 import { ownServer } from '../support/own-server.ts'
 
@@ -311,4 +311,33 @@ test('undo of a put restores the record though one delta brought it and the writ
   await server.clock.until(client.undo())
   await server.clock.advance(60_000)
   expect((await server.rows('ada')).map(({ p }) => p)).toMatchObject([{ title: 'old', note: 'mine' }])
+})
+
+test('an undo that is sent after a restart takes back what the server made of the write', async () => {
+  const upper = (op: TxOp): TxOp =>
+    op.op === 'u' && typeof op.p.title === 'string'
+      ? { ...op, p: { ...op.p, title: op.p.title.toUpperCase() } }
+      : op
+  const server = ownServer({ prepare: upper })
+  await server.write([{ op: 'i', t: 'Item', id: 'i1', p: { title: 'OLD' } }], 'ada')
+  const device = server.device()
+  const open = async () => {
+    const client = device.client({ identity: 'ada', store })
+    await server.clock.until(client.start())
+    return client
+  }
+  const store = memoryStore()
+  const first = await open()
+  await server.settle()
+  server.hold()
+  server.late(5_000, { endpoint: 'delta', times: 9 })
+  const tx = first.mutate((m) => m.update('Item', 'i1', { title: 'mine' }))
+  await server.clock.until(tx.accepted)
+  const undone = await server.clock.until(tx.undo())
+  await server.clock.until(undone?.durable ?? Promise.reject(new Error('Nothing was undone.')))
+  await server.clock.until(first.close())
+  await open()
+  server.release()
+  await server.settle()
+  expect((await server.rows('ada'))[0]?.p.title).toBe('OLD')
 })
