@@ -57,22 +57,17 @@ export function redactUrl(url: string): string {
 }
 
 function resolveBase(baseUrl: unknown, page: string | undefined): Endpoints {
-  const { http, ws } = isObject(baseUrl) ? twoBases(baseUrl, page) : oneBase(baseUrl, page)
+  const isPair = isObject(baseUrl)
+  const http = isPair
+    ? parse('baseUrl.http', baseUrl.http, 'http', page)
+    : parse('baseUrl', baseUrl, 'http', page)
+  const ws = isPair ? parse('baseUrl.ws', baseUrl.ws, 'ws', page) : asSocket(http)
   return {
     bootstrapUrl: below(http, 'bootstrap'),
     deltaUrl: below(http, 'delta'),
     wsUrl: below(ws, 'ws'),
     txUrl: below(http, 'tx'),
   }
-}
-
-function oneBase(base: unknown, page: string | undefined) {
-  const http = parse('baseUrl', base, 'http', page)
-  return { http, ws: asSocket(http) }
-}
-
-function twoBases({ http, ws }: { readonly [name: string]: unknown }, page: string | undefined) {
-  return { http: parse('baseUrl.http', http, 'http', page), ws: parse('baseUrl.ws', ws, 'ws', page) }
 }
 
 function below(base: URL, name: string): string {

@@ -60,20 +60,34 @@ export function createTransport(options: TransportOptions): Transport {
       return body({ ...call, credential })
     })
 
-  /** Sends a request and resolves with the response if its status is 2xx. */
+  /** Sends a GET, or a POST with `body`. Resolves with the response if its status is 2xx. */
   const ask = async (
     call: Request,
     url: string,
     beginMs: number,
     body?: () => Promise<string>,
   ): Promise<Response> => {
-    const { credential } = call
+    const { credential, signal } = call
+    const address = redactUrl(url)
     const json = await body?.()
-    const sending = send(call, url, headersOf(credential), json)
+    const post = json !== undefined && { method: 'POST', body: json }
+    const type = post && { 'Content-Type': 'application/json' }
+    const send = async () =>
+      environment.fetch(url, {
+        ...post,
+        headers: { Accept: 'application/json', ...type, ...headersOf(credential) },
+        cache: 'no-store',
+        // Following a redirect would send the API key to its target.
+        redirect: 'manual',
+        signal,
+      })
+    const sending = send().catch((cause) => {
+      throw new NetworkError('unreachable', `${address} cannot be reached.`, { cause: redactError(cause) })
+    })
     const slowMs = answerMs * Math.floor((json?.length ?? 0) / slowChars)
     const begunAt = clock.now()
-    const response = await call.wait(sending, beginMs + slowMs, redactUrl(url))
-    debug?.(`${redactUrl(url)}: ${response.status}`, { ms: clock.now() - begunAt })
+    const response = await call.wait(sending, beginMs + slowMs, address)
+    debug?.(`${address}: ${response.status}`, { ms: clock.now() - begunAt })
     if (response.ok) {
       credentials.accepted(credential)
       return response
@@ -81,30 +95,6 @@ export function createTransport(options: TransportOptions): Transport {
     // The status is enough: ignore a body that fails or never ends.
     const text = await readText(response, call, idleMs, reasonBytes).catch(() => '')
     throw errorOf({ url, response, text, credentials, credential, now: clock.now() })
-  }
-
-  /** Sends a POST with `json`, or a GET without. */
-  const send = async (
-    call: PendingRequest,
-    url: string,
-    headers: Readonly<Record<string, string>>,
-    json: string | undefined,
-  ): Promise<Response> => {
-    const post = json !== undefined && { method: 'POST', body: json }
-    const type = post && { 'Content-Type': 'application/json' }
-    try {
-      return await environment.fetch(url, {
-        ...post,
-        headers: { Accept: 'application/json', ...type, ...headers },
-        cache: 'no-store',
-        // Following a redirect would send the API key to its target.
-        redirect: 'manual',
-        signal: call.signal,
-      })
-    } catch (cause) {
-      const message = `${redactUrl(url)} cannot be reached.`
-      throw new NetworkError('unreachable', message, { cause: redactError(cause) })
-    }
   }
 
   /** Sends a request and resolves with the text of the response. */
