@@ -104,6 +104,19 @@ describe.each(engineNames)('in %s', (engineName) => {
     expect(counts).toEqual([1, 1, 1, 1, 1])
   })
 
+  test('invariant 72: signing out in one tab ends the others, and deletes what was not sent, as chosen', async () => {
+    await open('first', 'second', 'third', 'next')
+    for (const tab of ['first', 'second', 'third']) await ask(tab, 'start')
+    await service.down()
+    await ask('second', 'update', 'note', { n: 5 })
+    const result = await ask('first', 'logout', { pending: 'discard' })
+    expect(result).toEqual({ sent: 0, kept: 0, discarded: 1, rejected: 0, silentTabs: 0 })
+    expect(await ask('second', 'signedOut')).toBe(0)
+    expect(await ask('third', 'signedOut')).toBe(0)
+    expect(await ask('next', 'databases')).toBe(0)
+    expect(await ask('next', 'startOffline'), 'the stored number').toBeUndefined()
+  })
+
   // Of the engines, only Chromium has means to set `navigator.onLine`. What each of them stores is shown by other tests.
   if (engineName !== 'chromium') return
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runChild } from '../support/child.ts'
 import type { CutReport } from './power-cut-writer.ts'
 
-const cuts = 10
+const cuts = 6
 const writes = 120
 
 let root = ''
@@ -35,11 +35,11 @@ afterAll(() => {
   rmSync(root, { recursive: true, force: true })
 })
 
-test('the power is cut at ten moments, while a folder is made, written to and closed', () => {
+test('the power is cut at six moments, while a folder is made, written to and closed', () => {
   const answered = reports.map((report) => report.answered)
-  expect(reports.length).toBeGreaterThanOrEqual(10)
+  expect(reports.length).toBeGreaterThanOrEqual(cuts)
   expect(Math.max(...answered)).toBe(writes)
-  expect(new Set(answered).size).toBeGreaterThan(4)
+  expect(new Set(answered).size).toBeGreaterThan(3)
 })
 
 test('invariant 18: a cut of the power loses no transaction that a folder has answered', () => {

@@ -1,4 +1,11 @@
-import { indexedDbStore, type Payload, SyncClient, type Transaction } from '../../../src/index.ts'
+import {
+  indexedDbStore,
+  type LogoutOptions,
+  listDatabases,
+  type Payload,
+  SyncClient,
+  type Transaction,
+} from '../../../src/index.ts'
 import { command, tell, tellFailures } from '../in-page.ts'
 
 const params = new URLSearchParams(location.search)
@@ -99,6 +106,17 @@ const steps = {
   async settle() {
     await until(() => client.status.connection.state === 'socket' && client.status.writes.pending === 0)
     return client.outbox.list({ state: 'rejected' }).map(({ rejection }) => rejection?.reason)
+  },
+  logout: (options: LogoutOptions) => client.logout(options),
+  /** Resolves when the user has signed out, with the records that are shown then. */
+  async signedOut() {
+    await until(() => client.status.lifecycle === 'signed-out')
+    return client.all('Note').length
+  },
+  /** The number of databases of this service. */
+  async databases() {
+    const service = params.get('service') ?? ''
+    return (await listDatabases()).filter(({ bootstrapUrl }) => bootstrapUrl.startsWith(service)).length
   },
   role: () => client.status.role,
   sockets: () => sockets,
