@@ -54,7 +54,7 @@ test('after any changes, a live query shows what filtering, sorting and slicing 
         expect(errors).toEqual([])
       },
     ),
-    { numRuns: 500 },
+    { numRuns: 250 },
   )
 })
 
@@ -77,7 +77,7 @@ test('pages after the cursor of the previous page contain each record once, in o
         expect(text(paged)).toBe(text(all))
       },
     ),
-    { numRuns: 500 },
+    { numRuns: 250 },
   )
 })
 

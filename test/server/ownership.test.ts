@@ -86,7 +86,7 @@ test('invariant 47: no byte of a record that was never the caller’s is in any 
         }
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 30 },
   )
 })
 
@@ -98,7 +98,7 @@ test('invariant 75: callers of many owners get what is theirs, and nothing that 
       await story.run(steps)
       await story.close()
     }),
-    { numRuns: 25 },
+    { numRuns: 15 },
   )
 })
 

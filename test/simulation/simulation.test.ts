@@ -6,7 +6,7 @@ import { kindOf, run, shortest } from './run.ts'
 const { RUNS, FROM = '1', KIND, SEED } = process.env
 
 /** As many seeds are run as fit into this time, in ms, unless `RUNS` says how many. */
-const limitMs = { tabs: 16_000, network: 8_000 }
+const limitMs = { tabs: 12_000, network: 6_000 }
 
 if (SEED) {
   test('the run of one seed', async () => {
