@@ -43,6 +43,8 @@ export class Opener {
   readonly #retry: Timer
   #retryMs = retryMs
   #database = noDatabase
+  /** Whether the browser has emptied the database that was open last: the next one is another. */
+  #isLost = false
   #failure: SyncError | undefined
   #reopening: Promise<boolean> | undefined
   /** The number of openings in a row, and when the last one was, in ms since the epoch. */
@@ -75,9 +77,13 @@ export class Opener {
       const database = await openDatabase(isSame)
       this.#database = database
       this.#failure = undefined
+      this.#isLost = false
       this.#retry.clear()
       database.onLost((failure) => {
-        if (database === this.#database) this.#failure = failure
+        if (database === this.#database) {
+          this.#failure = failure
+          this.#isLost = failure.retryable
+        }
         listener.lost(database, failure)
       })
       return true
@@ -128,7 +134,7 @@ export class Opener {
     for (let tries = 0; tries < maxTries; tries += 1) {
       if (!atOnce || tries > 0) await this.#wait()
       if (this.#isClosed) return false
-      if (await this.open(atOnce)) {
+      if (await this.open(atOnce && !this.#isLost)) {
         old.close()
         this.#options.listener.reopened(this.#database, old)
         return true

@@ -194,4 +194,19 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       ],
     ),
   ],
+  [
+    'a tab does not take a store that the user has cleared for one from which the user has signed out',
+    told(
+      {
+        mode: 'all',
+        channel: 'none',
+        tabs: 3,
+        undoesInSteps: true,
+        endsRestored: true,
+        opened: [0, 1, 2],
+        seed: 88,
+      },
+      ['0 c 664 1 store trouble', '2 a 915 50 clear the store'],
+    ),
+  ],
 ]
