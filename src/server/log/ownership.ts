@@ -36,8 +36,8 @@ export function ownRecord(
 
 /**
  * Returns the rules of a write. A record belongs to the owner that its field `ownerField` names. If an op changes the
- * owner, the old owner receives a removal, and the new owner receives the whole record. A `put` that names no owner
- * leaves the record with its owner.
+ * owner, the old owner receives a removal, and the new owner receives the whole record. A `put` that names no owner and
+ * an `unset` of the owner leave the record with its owner.
  */
 export function ownershipJudge(rules: WriteRules): Judge {
   const { ownerField, models, maxRecordBytes = defaultRecordBytes, owners, mayChangeOwner } = rules
@@ -63,7 +63,7 @@ export function ownershipJudge(rules: WriteRules): Judge {
       throw new WriteRejectedError('exists', `${name(op)} already exists.`)
     }
     refuseChanged(op, changed)
-    const unset = op.op === 'u' ? op.unset : undefined
+    const unset = op.op === 'u' ? op.unset?.filter((field) => field !== ownerField) : undefined
     // An update cannot tell of a field that is gone.
     const isWhole = op.op === 'i' || unset?.some((field) => before && Object.hasOwn(before.p, field))
     const { p, was, is } =

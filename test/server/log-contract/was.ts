@@ -107,8 +107,12 @@ export function describeWas(what: string, logTest: LogTest): void {
       await log.write([insert('1', { n: 1 })], asService)
       const give = was(update('1', { n: 2, userId: 'bob' }), { n: 1 })
       expect(await send(log, 'a', [give])).toMatchObject({ error: { code: 'forbidden' } })
-      const orphan = { ...update('1', {}), unset: ['userId'], was: { userId: 'ann' } }
-      expect(await send(log, 'b', [orphan])).toMatchObject({ error: { code: 'invalid' } })
+    })
+
+    logTest('leaves a record with its owner, although the owner is to be removed', async (log) => {
+      await log.write([insert('1', { n: 1 })], asService)
+      await send(log, 'a', [{ ...update('1', { n: 2 }), unset: ['userId'], was: { n: 1, userId: 'ann' } }])
+      expect((await rowsOf(log))[0]?.p).toEqual({ userId: 'ann', n: 2 })
     })
 
     logTest('shows rules what is left', async (log) => {
