@@ -100,10 +100,11 @@ export class Recorder {
     try {
       if (this.#current) await this.#writeAgain(this.#current)
       while (this.#waiting) {
-        this.#current = this.#waiting
+        const entry = this.#waiting
+        this.#current = entry
         this.#waiting = undefined
-        await this.#database.append(this.#current)
-        this.#written(this.#current)
+        await this.#database.append(entry)
+        this.#written(entry)
       }
     } catch (error) {
       // `suspend` was called during the write: it has reported its own reason.

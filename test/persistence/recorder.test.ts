@@ -122,6 +122,14 @@ describe('a recorder', () => {
     expect({ failure: recorder.failure, told }).toEqual({ failure: full, told: ['quota'] })
   })
 
+  test('has no failure if a snapshot was stored while a delta was written', async () => {
+    const { recorder, told } = recorderOf()
+    recorder.record(entry(0))
+    recorder.resume()
+    await recorder.settled()
+    expect({ failure: recorder.failure, told }).toEqual({ failure: undefined, told: [] })
+  })
+
   test('reports why it was given up, even if a current write fails', async () => {
     const { recorder, told } = recorderOf([new StorageError('broken_link', 'It does not follow.')])
     recorder.record(entry(0))
