@@ -15,7 +15,7 @@ export interface Environment {
   readonly locks: Locks | undefined
   /** The constructor of channels among all tabs of the page's origin; `undefined` where there are none. */
   readonly BroadcastChannel: BroadcastChannelConstructor | undefined
-  /** What the browser says of the origin's storage; `undefined` where there is no such thing. */
+  /** Reports on the origin's storage; `undefined` where the runtime has no such object. */
   readonly storageManager: StorageManagerLike | undefined
   /** Small values that outlive the database; `undefined` where there are none. Using it may throw. */
   readonly localStorage: LocalStorageLike | undefined

@@ -5,7 +5,7 @@ const maxMs = 4_000
 
 /**
  * The lifecycle of `environment`, which reports a network that is back after a random delay: it may be back for many
- * clients at once. A page that is shown does not wait, since somebody looks at it.
+ * clients at once. The event `visible` is not delayed, since somebody looks at the page then.
  */
 export function spreadOnline({
   lifecycle,

@@ -306,7 +306,7 @@ export class Engine {
   /** The user has signed out: ends the engine, and shows nothing any more. `isHere`: by a call of `logout`. */
   #signedOut(isHere = false): Promise<void> {
     this.#closing ??= (async () => {
-      // What follows may notice the same again.
+      // The calls below may report the sign-out again: let `#closing` be set before.
       await undefined
       this.#leadership.close()
       this.#disk.follow()

@@ -18,7 +18,7 @@ export interface LogoutOptions {
   readonly timeoutMs?: number | undefined
 }
 
-/** What a logout did. The numbers are of transactions, of all tabs. */
+/** The result of a logout. Each number counts transactions of all tabs. */
 export interface LogoutResult {
   /** Sent by `flush`. */
   readonly sent: number
@@ -83,7 +83,7 @@ async function signOut(
   pending: SignOut['pending'],
 ): Promise<SignedOut> {
   await disk.ready()
-  // What the server has accepted is not unsent.
+  // Store first what the server has accepted, so that it does not count as unsent.
   await mutations.acknowledgements.close()
   await mutations.settled()
   return disk.signOut({ life: newLife(), pending, own: mutations.own(disk.isOpen) })
@@ -99,7 +99,7 @@ async function flush(parts: LogoutParts, timeoutMs: number): Promise<SignedOut &
     return lifecycle === 'running' && connection.state !== 'offline' && clock.now() < end
   }
   const wait = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve))
-  // What looks offline may be online again.
+  // The server may be reachable again.
   await Promise.race([sync().catch(() => {}), wait(timeoutMs)])
   for (;;) {
     mutations.readAgain()
@@ -112,7 +112,7 @@ async function flush(parts: LogoutParts, timeoutMs: number): Promise<SignedOut &
       const sent = [...seen].filter(({ state }) => state === 'accepted' || state === 'synced').length
       return { ...signedOut, sent }
     } catch (error) {
-      // What a tab has written since is to be sent, too.
+      // A tab has written meanwhile: send that, too.
       const isUnsent = isSyncError(error, 'PendingError') && error.pending > 0
       if (!isUnsent || !canWait()) throw error
     }

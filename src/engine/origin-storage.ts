@@ -9,7 +9,7 @@ export interface OriginStorageOptions {
   readonly onChange: () => void
 }
 
-/** What the browser says of the data that it stores for this origin, and whether it has deleted unsynced transactions. */
+/** The browser's report on the storage of this origin, and whether it has deleted unsynced transactions. */
 export class OriginStorage {
   readonly #manager: Environment['storageManager']
   readonly #mark: PendingMark | undefined

@@ -21,8 +21,8 @@ import { type LocalTransaction, rejectionOf } from './transaction.ts'
 const maxOtherIds = 1_000
 
 /**
- * The delay, in ms, before the disk is told what has become of transactions, unless the data is stored that contains
- * them.
+ * How long the result of a transaction waits, in ms, before it is written to the disk. If the data that contains the
+ * transaction is stored sooner, the result is never written.
  */
 const storeMs = 500
 

@@ -40,11 +40,11 @@ export function effectsIn(frames: readonly DeltaFrame[], tx: string, rows: RowSo
   const effects = new Map<string, Effect>()
   const current = new Map<string, WireRow | undefined>()
   const touched = new Set(frames.filter((frame) => frame.tx === tx).map(({ t, id }) => rowKey(t, id)))
-  const last = new Map(frames.map((frame) => [rowKey(frame.t, frame.id), frame]))
-  for (const frame of frames) {
+  const keyed = frames.map((frame) => ({ frame, key: rowKey(frame.t, frame.id) }))
+  const ofTouched = keyed.filter(({ key }) => touched.has(key))
+  const last = new Map(ofTouched.map(({ frame, key }) => [key, frame]))
+  for (const { frame, key } of ofTouched) {
     const { t, id } = frame
-    const key = rowKey(t, id)
-    if (!touched.has(key)) continue
     // The server sends a removal in place of a transaction's frame that a later one replaces or removes.
     if (frame.op === 'd' && frame.tx !== undefined && frame !== last.get(key)) return []
     const before = current.has(key) ? current.get(key) : rows.of(t).get(id)
@@ -79,17 +79,16 @@ function inverseOp({ t, id, base, mine, isServers }: Effect, rows: RowSource): T
   }
   const changed = Object.keys({ ...base, ...mine }).filter((field) => !jsonEqual(base[field], mine[field]))
   if (changed.length === 0) return undefined
-  const [kept, added] = [true, false].map((had) =>
-    changed.filter((field) => Object.hasOwn(base, field) === had),
-  )
-  const valuesIn = (p: Payload, fields: readonly string[] = []) =>
+  const kept = changed.filter((field) => Object.hasOwn(base, field))
+  const added = changed.filter((field) => !Object.hasOwn(base, field))
+  const valuesIn = (p: Payload, fields: readonly string[]) =>
     Object.fromEntries(fields.map((field) => [field, p[field] ?? null]))
   return {
     op: 'u',
     t,
     id,
     p: valuesIn(base, kept),
-    ...(added && added.length > 0 && { unset: added }),
+    ...(added.length > 0 && { unset: added }),
     was: valuesIn(mine, changed),
   }
 }

@@ -167,7 +167,10 @@ export class Outbox {
     return batch
   }
 
-  /** The server may have changed what it accepted, and `was` has to name what the record holds. */
+  /**
+   * Whether an undo has to wait until the data contains what it takes back: the server may have changed the write, and
+   * `was` has to name the values that the record holds.
+   */
   #isEarly({ record, wasSent }: LocalTransaction): boolean {
     const isAwaited = (id: string) => (this.#all.get(id)?.state ?? 'rejected') !== 'rejected'
     return record.isUndo === true && !wasSent && record.requires.some(isAwaited)

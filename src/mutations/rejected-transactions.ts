@@ -81,7 +81,10 @@ export class RejectedTransactions {
     )
   }
 
-  /** What an undo or a redo writes that lost against another user's change, or whose transaction was rejected. */
+  /**
+   * The ops to write in place of an undo or a redo that lost against another user's change; none if the transaction that
+   * it undoes was rejected. `undefined` for any other transaction.
+   */
   #undone(transaction: LocalTransaction): Draft | undefined {
     const { maker } = this.#options
     if (maker.undoesRejected(transaction)) return { ops: [], before: [] }

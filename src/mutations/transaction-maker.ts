@@ -332,8 +332,8 @@ export class TransactionMaker implements TransactionHost, UndoHost {
    * transaction is not sent: the rejected one stays on the disk, and the user decides again.
    */
   #isSentUnstored(transaction: LocalTransaction, error: SyncError): boolean {
-    const isRetry = this.#replaced.has(transaction) || error.code === 'signed_out'
-    return !isRetry && this.#options.canSend() && transaction.dispatch({ type: 'unstored', error })
+    if (this.#replaced.has(transaction) || error.code === 'signed_out') return false
+    return this.#options.canSend() && transaction.dispatch({ type: 'unstored', error })
   }
 
   /** Throws a ClosedError if the client has ended. */

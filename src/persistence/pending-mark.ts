@@ -6,7 +6,7 @@ const everyMs = 1_000
 
 /**
  * The number of pending transactions, kept outside the database: if the database is new, it shows how many are lost.
- * Where the browser keeps no mark, nothing is lost that was noticed before.
+ * If the browser keeps no mark, a loss is not noticed.
  */
 export class PendingMark {
   readonly #storage: LocalStorageLike

@@ -47,8 +47,8 @@ export const comeBack: readonly Mutation[] = [
     test: 'test/writes/store-refuses.test.ts',
     name: 'invariant 33: a write is sent from memory',
     file: 'src/mutations/transaction-maker.ts',
-    from: '!isRetry && this.#options.canSend()',
-    to: 'false',
+    from: 'return this.#options.canSend() && transaction.dispatch',
+    to: 'return false && transaction.dispatch',
   },
   {
     invariant: 33,
