@@ -1,13 +1,12 @@
 import { Deferred } from '../base/deferred.ts'
 import type { Environment } from '../base/environment.ts'
 import { type SyncError, toSyncError } from '../base/errors.ts'
-import type { Debug } from '../base/logger.ts'
 import { Timer } from '../base/timer.ts'
-import type { RealtimeSocketListener, SocketState } from '../network/realtime-socket.ts'
 import type { Disk } from '../persistence/disk.ts'
 import type { OutboxNews } from '../persistence/outbox.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
 import { type Lead, TabChannel, type TabMessage } from '../tabs/channel.ts'
+import type { Feed } from './feed.ts'
 import {
   errorFrom,
   type LeaderStatus,
@@ -16,9 +15,8 @@ import {
   shareStatus,
   statusFrom,
 } from './leader-status.ts'
-import { Realtime, type RealtimeListener, type RealtimeOptions } from './realtime.ts'
+import type { LocalCopy } from './local-copy.ts'
 import type { Status } from './status.ts'
-import type { SyncResult } from './sync-result.ts'
 
 /**
  * How often a visible follower asks whether the leader is still there, in ms. After two questions without an answer, it
@@ -33,21 +31,20 @@ const answerMs = 1_000
 const maxFrames = 200
 
 export interface FollowingOptions {
-  readonly copy: RealtimeOptions['copy']
-  readonly reporter: RealtimeOptions['reporter']
   readonly environment: Pick<Environment, 'BroadcastChannel' | 'clock' | 'lifecycle' | 'random'>
   /** The name of the channel; `undefined` if the clients of the database are not tabs of one browser. */
   readonly channelName: string | undefined
   readonly disk: Disk
+  readonly copy: LocalCopy
+  readonly feed: Feed
   /** The version of the application's models. */
   readonly version: number
-  readonly debug: Debug
   readonly isRunning: () => boolean
   readonly status: () => Status
   readonly listener: FollowingListener
 }
 
-export interface FollowingListener extends RealtimeListener {
+export interface FollowingListener {
   /** Following has begun or ended, or the leader's status has changed. */
   followed(): void
   /** Another tab has taken the lead from this one. */
@@ -73,16 +70,14 @@ interface Leader {
 }
 
 /**
- * Connects this tab with the others of the same database. A follower shows what the leader has received and stored:
- * `feed` handles what the leader sends as if it were the server's socket, and `fetch` reads the disk in place of the
- * server. A tab that hears no leader, or cannot read what it stores, does not follow: it asks the server itself.
+ * Connects this tab with the others of the same database. A follower shows what the leader has received and stored: the
+ * leader is the source of its feed in place of the socket, and it reads the disk in place of the server. A tab that hears
+ * no leader, or cannot read what it stores, does not follow: it asks the server itself.
  */
 export class Following {
-  readonly feed: Realtime
   readonly #options: FollowingOptions
   readonly #channel: TabChannel<SharedStatus>
   readonly #asking: Timer
-  #feedListener: RealtimeSocketListener | undefined
   #leader: Leader | undefined
   /** The highest term that was heard of. */
   #term = 0
@@ -99,7 +94,7 @@ export class Following {
   #onLeft: () => unknown = () => {}
 
   constructor(options: FollowingOptions) {
-    const { environment, channelName, copy, reporter, debug, listener } = options
+    const { environment, channelName, listener } = options
     const { BroadcastChannel, clock, random } = environment
     this.#options = options
     this.#channel = new TabChannel({
@@ -113,33 +108,12 @@ export class Following {
         if (from === this.#leader?.id) this.#channel.post({ type: 'ask' })
       },
     })
-    this.feed = new Realtime({
-      copy,
-      reporter,
-      debug,
-      listener,
-      // Only the leader repairs the data.
-      fetcher: { bootstrapping: false, taken: () => false },
-      createSocket: (feedListener) => {
-        this.#feedListener = feedListener
-        const state = (): SocketState => (this.#leader ? { name: 'open' } : { name: 'off' })
-        return {
-          get state() {
-            return state()
-          },
-          start: () => {},
-          stop: () => {},
-          renew: () => this.#follow(),
-          expectHeartbeat: () => {},
-        }
-      },
-    })
     this.#asking = new Timer(clock, () => this.#askAgain())
   }
 
-  /** The status of the leader that this tab follows; `undefined` if it follows none, or cannot tell it what it writes. */
+  /** The status of the leader that this tab follows; `undefined` if it follows none. */
   get leader(): LeaderStatus | undefined {
-    return this.#options.disk.outbox.refused ? undefined : this.#leader?.status
+    return this.#leader?.status
   }
 
   /** Whether messages of other tabs are heard. */
@@ -158,7 +132,7 @@ export class Following {
       this.leave()
       void this.announce()
     }
-    this.#follow()
+    this.ask()
   }
 
   /** The client is closed, or the page goes into the back/forward cache, where a channel would not let it stay. */
@@ -234,22 +208,11 @@ export class Following {
     this.#channel.post({ type: 'status', status: shareStatus(this.#told) })
   }
 
-  /** Reads what the leader has stored. Resolves with `undefined` if that fails: this tab then follows no longer. */
-  async fetch(): Promise<SyncResult | undefined> {
-    const { copy, listener } = this.#options
-    try {
-      const result = await copy.readStored()
-      if (!this.#leader) return undefined
-      if (result) this.feed.fetched('delta')
-      // The disk is behind what the leader has sent.
-      else listener.missing('hint')
-      return result ?? { kind: 'delta', sid: copy.position?.confirmed ?? 0, changes: 0 }
-    } catch {
-      // The next message of this leader would make the tab follow and fail again.
-      this.#unreadable = this.#leader?.term
-      this.leave()
-      return undefined
-    }
+  /** What the leader has stored cannot be read: follows it no longer. */
+  fail(): void {
+    // The next message of this leader would make the tab follow and fail again.
+    this.#unreadable = this.#leader?.term
+    this.leave()
   }
 
   /**
@@ -272,7 +235,8 @@ export class Following {
     this.#channel.post({ type: 'resume', token })
   }
 
-  #follow(): void {
+  /** Asks who leads, and begins to follow that tab anew. */
+  ask(): void {
     this.#unanswered = 0
     this.#beginsAnew = true
     this.#channel.post({ type: 'ask' })
@@ -302,7 +266,7 @@ export class Following {
   }
 
   #hear(message: TabMessage<SharedStatus>, from: string): void {
-    const { disk, isRunning, listener } = this.#options
+    const { disk, feed, isRunning, listener } = this.#options
     const isFromLeader = from === this.#leader?.id
     if (isFromLeader) this.#unanswered = 0
     switch (message.type) {
@@ -313,7 +277,7 @@ export class Following {
         this.#onLead(message.lead, from)
         return
       case 'delta':
-        if (isFromLeader) this.feed.hear({ kind: 'delta', delta: message.delta })
+        if (isFromLeader) feed.hear({ kind: 'delta', delta: message.delta })
         return
       case 'status':
         if (!isFromLeader || !this.#leader) return
@@ -341,7 +305,7 @@ export class Following {
   }
 
   #onLead(lead: Lead<SharedStatus>, from: string): void {
-    const { disk, copy, version, isRunning, status, listener } = this.#options
+    const { disk, copy, feed, version, isRunning, status, listener } = this.#options
     // After the browser has deleted the stored data, the terms of the leader start again at 1.
     const isEarlier = lead.term < this.#term && from !== this.#leader?.id
     if (isEarlier || !isRunning()) return
@@ -363,11 +327,10 @@ export class Following {
     this.#leader = { id: from, term: lead.term, status: statusFrom(lead.status) }
     this.#asking.within(askEveryMs)
     const isReplaced = copy.name !== undefined && lead.copy !== copy.name
-    if (isOther || isReplaced || this.feed.state === 'closed') {
-      this.feed.stop()
-      this.#feedListener?.opened()
-      this.feed.hear({ kind: 'hello', hello: { sid: lead.sid } })
-    } else this.feed.hear({ kind: 'position', sid: lead.sid })
+    if (isOther || isReplaced || feed.state === 'closed') {
+      feed.open()
+      feed.hear({ kind: 'hello', hello: { sid: lead.sid } })
+    } else feed.hear({ kind: 'position', sid: lead.sid })
     // The leader then knows that it is heard.
     if (isOther) this.#channel.post({ type: 'ask' })
     // A message may have been lost.
@@ -377,11 +340,11 @@ export class Following {
 
   /** Follows no longer. What this tab writes is still told to the others. */
   leave(): void {
-    const { listener } = this.#options
+    const { feed, listener } = this.#options
     this.#asking.clear()
     if (!this.#leader) return
     this.#leader = undefined
-    this.feed.stop()
+    feed.close()
     for (const n of [...this.#syncs.keys()]) this.#endSync(n, undefined)
     listener.followed()
   }

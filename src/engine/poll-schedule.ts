@@ -1,6 +1,6 @@
 import type { Clock } from '../base/environment.ts'
 import { Timer } from '../base/timer.ts'
-import type { Realtime, Urgency } from './realtime.ts'
+import type { Feed, Urgency } from './feed.ts'
 
 /** The delay of the fetch that confirms an unconfirmed push, in ms. */
 const confirmWithinMs = 500
@@ -12,8 +12,7 @@ export interface PollScheduleOptions {
   readonly clock: Clock
   /** In ms. */
   readonly pollInterval: number
-  /** The present source of changes. */
-  readonly realtime: () => Pick<Realtime, 'state' | 'hasHeartbeat'>
+  readonly feed: Pick<Feed, 'state' | 'hasHeartbeat'>
   /** Starts a fetch. `hurry`: end the wait after a failure. */
   readonly fetch: (urgency: 'hurry' | 'want') => void
 }
@@ -27,7 +26,7 @@ export class PollSchedule {
   #beganAt = 0
   /** The number of fetches in a row that left a push unconfirmed. */
   #unconfirmed = 0
-  /** The next fetch is due to silence on a live socket. If that fetch brings changes, the socket delivers nothing. */
+  /** The next fetch is due to silence of a live source. If that fetch brings changes, the source delivers nothing. */
   #suspicious = false
 
   constructor(options: PollScheduleOptions) {
@@ -46,7 +45,7 @@ export class PollSchedule {
     this.#soon.clear()
   }
 
-  /** Call when a fetch begins. Returns whether changes in its response prove that the socket delivers nothing. */
+  /** Call when a fetch begins. Returns whether changes in its response prove that the source of the feed delivers nothing. */
   began(): boolean {
     const suspicious = this.#suspicious
     this.#suspicious = false
@@ -82,7 +81,7 @@ export class PollSchedule {
 
   #pollNow(): void {
     this.heard()
-    const { state, hasHeartbeat } = this.#options.realtime()
+    const { state, hasHeartbeat } = this.#options.feed
     if (hasHeartbeat) return
     this.#suspicious = state === 'live'
     this.#options.fetch('want')

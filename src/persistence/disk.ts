@@ -44,7 +44,7 @@ export interface DiskListener {
   /** The stored data is missing or cannot be continued: only a snapshot helps. */
   lost(): void
   /** The storage status may have changed. */
-  storage(status: StorageStatus, failure?: SyncError): void
+  storage(failure: SyncError | undefined): void
 }
 
 /**
@@ -366,7 +366,7 @@ export class Disk {
     const failure = this.#worst
     if (failure?.code === 'fenced') this.#listener.fenced()
     else if (failure?.code === 'signed_out') this.#listener.signedOut()
-    else this.#listener.storage(this.status, failure)
+    else this.#listener.storage(failure)
   }
 }
 

@@ -39,8 +39,8 @@ export const also: readonly Mutation[] = [
     invariant: 62,
     test: 'test/client/other-history.test.ts',
     name: 'invariant 62: the old socket is replaced, and its pushes are ignored',
-    file: 'src/engine/engine.ts',
-    from: 'else this.#realtime.socket.renew()',
+    file: 'src/engine/on-fetch.ts',
+    from: 'else socket.renew()',
     to: '',
   },
   {

@@ -38,8 +38,8 @@ export const storage: readonly Mutation[] = [
     invariant: 33,
     test: 'test/writes/store-refuses.test.ts',
     name: 'invariant 33: a write that is sent from memory, and gets no answer, is stored once the store takes writes again',
-    file: 'src/engine/engine.ts',
-    from: 'this.mutations.transactions.storeAgain()',
+    file: 'src/engine/on-disk.ts',
+    from: 'transactions.storeAgain()',
     to: '',
   },
   {
@@ -54,8 +54,8 @@ export const storage: readonly Mutation[] = [
     invariant: 32,
     test: 'test/writes/reopened.test.ts',
     name: 'invariant 32: pending writes and data are there after a restart, even if nothing changed since',
-    file: 'src/engine/engine.ts',
-    from: 'this.#copy.checkStored()',
+    file: 'src/engine/on-disk.ts',
+    from: 'copy.checkStored()',
     to: '',
   },
   {

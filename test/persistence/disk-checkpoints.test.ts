@@ -36,7 +36,7 @@ async function dueDisk(append: Database['append'] = async () => {}) {
       removed() {},
       storeAgain() {},
       lost() {},
-      storage: (_, failure) => told.push(failure),
+      storage: (failure) => void told.push(failure),
     },
   })
   await disk.open()

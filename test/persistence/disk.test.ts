@@ -102,7 +102,7 @@ test('closing waits for writes to a reopened database', async () => {
       return second
     },
     clock,
-    listener: { ...listener, storage: (_, failure) => told.push(failure) },
+    listener: { ...listener, storage: (failure) => void told.push(failure) },
   })
   await disk.open()
   disk.resume()
@@ -201,7 +201,7 @@ test('a late reason for a closed database does not affect the next one', async (
       return { ...noDatabase, outbox: { ...noDatabase.outbox, write }, onLost }
     },
     clock: new VirtualClock(),
-    listener: { ...listener, storage: (_, failure) => told.push(failure) },
+    listener: { ...listener, storage: (failure) => void told.push(failure) },
   })
   await disk.open()
   await disk.outbox.write({ put: [] })

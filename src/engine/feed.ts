@@ -1,33 +1,29 @@
 import type { Debug } from '../base/logger.ts'
-import type { RealtimeSocket, RealtimeSocketListener } from '../network/realtime-socket.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
-import { type Hello, type Push, readPush } from '../protocol/push.ts'
+import type { Hello, Push } from '../protocol/push.ts'
 import { ofBroken } from './anomalies.ts'
 import type { Fetcher } from './fetcher.ts'
 import type { LocalCopy } from './local-copy.ts'
+import type { Outcome } from './position.ts'
 import { PushBuffer } from './push-buffer.ts'
 import type { Reporter } from './reporter.ts'
 
 /** After this many deltas that end below the `sid` of the hello, the server has no more changes for this client. */
 const maxDeltas = 4
 
-/** The close code for credentials that are not valid any more. */
-const unauthenticated = 4401
-
-export interface RealtimeOptions {
+export interface FeedOptions {
   readonly copy: LocalCopy
-  readonly fetcher: Pick<Fetcher, 'bootstrapping' | 'taken'>
+  readonly fetcher: Pick<Fetcher, 'bootstrapping'>
   readonly reporter: Pick<Reporter, 'anomalies'>
   readonly debug: Debug
-  readonly listener: RealtimeListener
-  readonly createSocket: (listener: RealtimeSocketListener) => RealtimeSocket
+  readonly listener: FeedListener
 }
 
 /**
- * `live`: pushes are shown at once. `behind`: the socket is open, and pushes wait until a delta has caught up.
- * `closed`: there is no socket, or the socket belongs to another user and its messages are ignored.
+ * `live`: pushes are shown at once. `behind`: the source is open, and pushes wait until a delta has caught up.
+ * `closed`: there is no source, or it belongs to another user and its messages are ignored.
  */
-export type RealtimeState = 'closed' | 'behind' | 'live'
+export type FeedState = 'closed' | 'behind' | 'live'
 
 /**
  * How soon to fetch. `hurry`: at once, since the network is there. `want`: at once, except during a wait after a
@@ -35,42 +31,43 @@ export type RealtimeState = 'closed' | 'behind' | 'live'
  */
 export type Urgency = 'hurry' | 'want' | 'hint' | 'confirm'
 
-export interface RealtimeListener {
+export interface FeedListener {
   /** Changes are missing, or may be missing: fetch. */
   missing(urgency: Urgency): void
-  /** A message came, or the socket was lost. */
+  /** A message came, or the source was lost. */
   heard(): void
+  /** A push was applied. */
+  applied(outcome: Outcome): void
+  /** The source has a heartbeat every `ms`. */
+  heartbeat(ms: number): void
+  /** The source is of no use: open another one. */
+  useless(): void
 }
 
 /**
- * Handles the messages of the socket. After every opening, pushes are held back until the client has caught up: until a
- * delta that was requested after the opening is applied, and reaches the `sid` of the server's hello.
+ * Handles the pushes of one source: the socket or, in a tab that follows, the leader. After every opening of the source,
+ * pushes are held back until the client has caught up: until a delta that was requested after the opening is applied, and
+ * reaches the `sid` of the source's hello.
  */
-export class Realtime {
-  readonly socket: RealtimeSocket
-  readonly #options: RealtimeOptions
+export class Feed {
+  readonly #options: FeedOptions
   readonly #held = new PushBuffer()
   /** Whether a fetch has begun since the last opening. */
   #began = false
   /** The number of deltas that were fetched since the last opening. */
   #deltas = 0
-  #state: RealtimeState = 'closed'
+  #state: FeedState = 'closed'
   #hello: Hello | undefined
 
-  constructor(options: RealtimeOptions) {
+  constructor(options: FeedOptions) {
     this.#options = options
-    this.socket = options.createSocket({
-      opened: () => this.#opened(),
-      message: (data) => this.#message(data),
-      lost: (event) => this.#lost(event),
-    })
   }
 
-  get state(): RealtimeState {
+  get state(): FeedState {
     return this.#state
   }
 
-  /** Whether the socket has a heartbeat, so that a dead connection is detected without polling. */
+  /** Whether the source has a heartbeat, so that a dead connection is detected without polling. */
   get hasHeartbeat(): boolean {
     return this.#state !== 'closed' && this.#hello?.heartbeatMs !== undefined
   }
@@ -78,6 +75,16 @@ export class Realtime {
   /** Whether the hello lists `was`. */
   get hasWas(): boolean {
     return this.#state !== 'closed' && this.#hello?.features?.includes('was') === true
+  }
+
+  /** A source is open. */
+  open(): void {
+    this.#began = false
+    this.#deltas = 0
+    this.#state = 'behind'
+    this.#hello = undefined
+    this.#held.take()
+    this.#options.listener.missing('hurry')
   }
 
   /** Call when a fetch begins. */
@@ -90,8 +97,8 @@ export class Realtime {
     if (this.#state === 'behind' && this.#hasCaughtUp(kind)) this.#state = 'live'
     if (this.#state === 'live') this.#release()
     else if (this.#state === 'behind') this.#options.listener.missing('want')
-    // The socket belongs to another user, and the fetch has just succeeded with the right credentials.
-    else this.socket.renew()
+    // The source belongs to another user, and the fetch has just succeeded with the right credentials.
+    else this.#options.listener.useless()
   }
 
   /** Call when a fetch has failed. Applies the pushes that were held back during the fetch. */
@@ -99,9 +106,8 @@ export class Realtime {
     if (this.#state === 'live') this.#release()
   }
 
-  /** Closes the socket, and drops the held pushes. */
-  stop(): void {
-    this.socket.stop()
+  /** There is no source any more. Drops the held pushes. */
+  close(): void {
     this.#state = 'closed'
     this.#held.take()
   }
@@ -115,34 +121,12 @@ export class Realtime {
     return confirmed >= (this.#hello?.sid ?? confirmed) || this.#deltas >= maxDeltas
   }
 
-  #opened(): void {
-    this.#began = false
-    this.#deltas = 0
-    this.#state = 'behind'
-    this.#hello = undefined
-    this.#options.listener.missing('hurry')
-  }
-
-  #lost({ wasOpen, code }: { readonly wasOpen: boolean; readonly code: number }): void {
-    this.#state = 'closed'
-    this.#held.take()
-    this.#options.listener.heard()
-    // A browser does not say why a socket did not open, such as a 401; the response to a fetch does. A socket that was
-    // open does not fetch now, but after it is open again: a restarting server loses all its clients at the same
-    // moment.
-    if (!wasOpen || code === unauthenticated) this.#options.listener.missing('want')
-  }
-
-  #message(data: unknown): void {
-    if (this.#state !== 'closed') this.hear(readPush(data))
-  }
-
   /** Handles one message. */
   hear(push: Push): void {
     const { copy, fetcher, reporter, debug, listener } = this.#options
     if (this.#state === 'closed') return
     debug(`push: ${push.kind}`)
-    // Any readable message shows that the socket works, even without data.
+    // Any readable message shows that the source works, even without data.
     if (push.kind !== 'garbage') listener.heard()
     const confirmed = copy.position?.confirmed ?? 0
     switch (push.kind) {
@@ -154,7 +138,7 @@ export class Realtime {
           return
         }
         this.#hello = push.hello
-        if (push.hello.heartbeatMs !== undefined) this.socket.expectHeartbeat(push.hello.heartbeatMs)
+        if (push.hello.heartbeatMs !== undefined) listener.heartbeat(push.hello.heartbeatMs)
         if (this.#state === 'live' && push.hello.sid > confirmed) listener.missing('hint')
         return
       case 'position':
@@ -179,13 +163,9 @@ export class Realtime {
   }
 
   #take(delta: DeltaMessage): void {
-    const { copy, fetcher, reporter, listener } = this.#options
+    const { copy, reporter, listener } = this.#options
     reporter.anomalies(ofBroken(delta))
     const outcome = copy.take(delta)
-    if (!outcome) return
-    if (fetcher.taken(outcome)) listener.missing('want')
-    // A delta may not contain the latest pushes yet, so there is no hurry.
-    else if (outcome.want === 'delta') listener.missing('hint')
-    else if (outcome.want === 'confirm') listener.missing('confirm')
+    if (outcome) listener.applied(outcome)
   }
 }

@@ -1,0 +1,70 @@
+import type { Parts } from './parts.ts'
+import type { Status } from './status.ts'
+
+/** Stops syncing. Resolves once no request is running, and what was received is stored. */
+export async function halt(parts: Parts, lifecycle: Status['lifecycle']): Promise<void> {
+  const { state } = parts
+  state.lifecycle = lifecycle
+  state.unsubscribe()
+  parts.following.leave()
+  parts.polls.stop()
+  state.progress = undefined
+  const halted = Promise.all([parts.schedule.stop(), parts.mutations.stop()])
+  parts.commit.now()
+  await halted
+  await parts.disk.settled()
+}
+
+/** Ends the engine for good. Resolves when all pending data and writes are stored. */
+export function close(parts: Parts): Promise<void> {
+  const { state, following, mutations } = parts
+  state.ending ??= finish(parts, 'closed', async () => {
+    following.close()
+    await store(parts)
+    await mutations.close()
+  })
+  return state.ending
+}
+
+/** The user has signed out: ends the engine, and shows nothing any more. `isHere`: by a call of `logout`. */
+export function signOut(parts: Parts, isHere = false): Promise<void> {
+  const { state, mutations, following } = parts
+  state.ending ??= (async () => {
+    // The calls below may report the sign-out again: let `ending` be set before.
+    await undefined
+    parts.leadership.close()
+    parts.disk.follow()
+    parts.copy.empty(mutations.outbox.list().map(({ id }) => id))
+    await finish(parts, 'signed-out', async () => {
+      await store(parts)
+      await mutations.end(isHere)
+    })
+    await following.ending
+    following.close()
+  })()
+  return state.ending
+}
+
+/** `settle`: settles all transactions. */
+async function finish(
+  parts: Parts,
+  lifecycle: 'closed' | 'signed-out',
+  settle: () => Promise<void>,
+): Promise<void> {
+  parts.modelCheck.stop()
+  await halt(parts, lifecycle)
+  await settle()
+  await parts.copy.close()
+  await parts.disk.close()
+  parts.leadership.close()
+  parts.commit.now()
+  parts.originStorage.close()
+  parts.events.clear()
+}
+
+/** Resolves once what was written before is stored. Opens the disk no more. */
+async function store({ mutations, disk }: Parts): Promise<void> {
+  // Transactions that are not stored yet may have to open the disk first.
+  await mutations.settled()
+  await disk.seal()
+}

@@ -1,0 +1,24 @@
+import type { CopyListener } from './local-copy.ts'
+import type { Parts } from './parts.ts'
+
+/** What happens to the data in memory. */
+export function onData(parts: Parts): CopyListener {
+  return {
+    // The time that listeners take counts as the time of showing a part.
+    shownInPart: () => parts.commit.now(),
+    applied: (delta) => parts.following.forward(delta),
+    replaced(types) {
+      parts.commit.mark()
+      if (!types) void parts.originStorage.read()
+      // The leader checks the data that all tabs have.
+      if (parts.following.leader) return
+      void parts.modelCheck.replaced(types)
+      if (!types) void parts.following.announce()
+    },
+    restored: (repair) => parts.fetcher.restored(repair),
+    diverged: () => parts.schedule.tell('want'),
+    missing(ops) {
+      if (parts.fetcher.missing(ops)) parts.schedule.tell('want')
+    },
+  }
+}

@@ -1,0 +1,50 @@
+import type { DiskListener } from '../persistence/disk.ts'
+import { signOut } from './ending.ts'
+import type { Parts } from './parts.ts'
+
+/** What happens to the database on the disk. */
+export function onDisk(parts: Parts): DiskListener {
+  return {
+    opening: () => parts.leadership.begin(),
+    async opened() {
+      parts.originStorage.opened(parts.disk.term === 1)
+      await parts.mutations.transactions.opened()
+      await parts.copy.restore()
+      parts.following.begin()
+    },
+    reopened() {
+      parts.mutations.transactions.reopened()
+      parts.copy.checkStored()
+      parts.following.begin()
+    },
+    async leads() {
+      await parts.copy.lead()
+      parts.following.begin()
+      parts.mutations.acknowledgements.leaveAgain()
+    },
+    fenced: () => parts.leadership.fenced(),
+    signedOut: () => void signOut(parts),
+    removed(ids) {
+      parts.mutations.acknowledgements.removed(ids)
+      parts.following.tellOutbox({ records: [], gone: [], removed: ids })
+    },
+    storeAgain() {
+      parts.mutations.transactions.storeAgain()
+      parts.mutations.acknowledgements.leaveAgain()
+    },
+    lost() {
+      if (!parts.copy.position) return
+      parts.fetcher.refill()
+      parts.schedule.tell('want')
+    },
+    storage(failure) {
+      // A follower that cannot store what it writes has to send that itself.
+      if (parts.disk.outbox.refused) parts.following.leave()
+      if (failure) {
+        parts.options.logger.warn(failure.message, { error: failure })
+        void parts.originStorage.read()
+      }
+      parts.commit.mark()
+    },
+  }
+}

@@ -1,0 +1,15 @@
+import type { LifecycleEvent } from '../base/environment.ts'
+import type { Parts } from './parts.ts'
+
+/** What happens to the page and to its network. */
+export function onLifecycle(parts: Parts, event: LifecycleEvent): void {
+  if (event === 'offline') parts.state.isReached = false
+  parts.leadership.onLifecycle(event)
+  if (event === 'frozen') parts.following.close()
+  if (event === 'visible') {
+    void parts.originStorage.read()
+    if (!parts.following.hears) parts.following.begin()
+  }
+  if (event === 'online' || event === 'visible') parts.tell('hurry')
+  parts.commit.now()
+}

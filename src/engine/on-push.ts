@@ -1,0 +1,53 @@
+import type { RealtimeSocketListener } from '../network/realtime-socket.ts'
+import { readPush } from '../protocol/push.ts'
+import type { FeedListener } from './feed.ts'
+import type { Parts } from './parts.ts'
+
+/** The close code for credentials that are not valid any more. */
+const unauthenticated = 4401
+
+/** What happens to the socket. */
+export function onSocket(parts: Parts): RealtimeSocketListener {
+  return {
+    opened: () => parts.feed.open(),
+    message: (data) => parts.feed.hear(readPush(data)),
+    lost({ wasOpen, code }) {
+      parts.feed.close()
+      parts.polls.heard()
+      parts.commit.mark()
+      // A browser does not say why a socket did not open, such as a 401; the response to a fetch does. A socket that was
+      // open does not fetch now, but after it is open again: a restarting server loses all its clients at the same
+      // moment.
+      if (!wasOpen || code === unauthenticated) parts.polls.missing('want')
+    },
+  }
+}
+
+/** What happens to the feed: the socket or, in a tab that follows, the leader has sent something. */
+export function onPush(parts: Parts): FeedListener {
+  return {
+    missing: (urgency) => parts.polls.missing(urgency),
+    heard() {
+      const { state, options } = parts
+      parts.polls.heard()
+      const isInStep = parts.feed.state === 'live' && !parts.following.leader
+      if (isInStep) state.inStepAt = options.environment.clock.now()
+      parts.commit.mark()
+    },
+    applied(outcome) {
+      // Only the leader repairs the data.
+      if (!parts.following.leader && parts.fetcher.taken(outcome)) parts.polls.missing('want')
+      // A delta may not contain the latest pushes yet, so there is no hurry.
+      else if (outcome.want === 'delta') parts.polls.missing('hint')
+      else if (outcome.want === 'confirm') parts.polls.missing('confirm')
+    },
+    heartbeat: (ms) => parts.socket.expectHeartbeat(ms),
+    useless: () => openAgain(parts),
+  }
+}
+
+/** Opens another socket. A tab that follows asks the leader where it is. */
+export function openAgain({ following, socket }: Parts): void {
+  if (following.leader) following.ask()
+  else socket.renew()
+}

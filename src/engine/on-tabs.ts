@@ -1,0 +1,29 @@
+import { signOut } from './ending.ts'
+import type { FollowingListener } from './following.ts'
+import { onResumed } from './on-credentials.ts'
+import type { Parts } from './parts.ts'
+
+/** What the other tabs say. */
+export function onTabs(parts: Parts): FollowingListener {
+  return {
+    followed() {
+      const { leader } = parts.following
+      const { phase } = parts.schedule
+      if (leader) {
+        const connection = leader.connection.state
+        parts.state.isReached =
+          connection === 'offline' ? false : connection === 'socket' || connection === 'polling' || undefined
+        // To read the disk takes neither the server nor credentials.
+        if (phase === 'paused' || phase === 'waiting') parts.tell('resume')
+      } else parts.tell('want')
+      parts.commit.mark()
+    },
+    overtaken: () => parts.leadership.overtaken(),
+    silent: () => parts.leadership.lead(),
+    outbox: (news) => parts.mutations.heard(news),
+    outboxUnknown: () => parts.mutations.readAgain(),
+    sync: () => parts.sync(),
+    resume: (token) => onResumed(parts, token),
+    signedOut: () => void signOut(parts),
+  }
+}

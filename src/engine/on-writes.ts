@@ -1,0 +1,22 @@
+import { isSyncError } from '../base/errors.ts'
+import type { MutationsListener } from '../mutations/mutations.ts'
+import type { Parts } from './parts.ts'
+
+/** What happens to the transactions of this tab. */
+export function onWrites(parts: Parts): MutationsListener {
+  return {
+    rejected: (transaction) =>
+      parts.later(() => {
+        // An earlier listener may have decided already.
+        if (transaction.state === 'rejected') parts.events.emit('rejected', transaction)
+      }),
+    // The server has just answered: end a wait after a NetworkError, but not a wait that the server asked for.
+    missing: () =>
+      parts.schedule.tell(isSyncError(parts.schedule.failure, 'NetworkError') ? 'hurry' : 'want'),
+    stored: (news) => parts.following.tellOutbox(news),
+    unreached() {
+      parts.state.isReached = false
+      if (parts.schedule.phase !== 'fetching') parts.schedule.tell('want')
+    },
+  }
+}
