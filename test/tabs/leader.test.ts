@@ -83,7 +83,7 @@ test('a follower shows what happens, and its `sync` resolves', async () => {
 })
 
 test('invariant 2: a new leader whose data is newer than the disk stores what the disk lacks', async () => {
-  const { server, open, insert, close, front, stored } = await browser({ hasLocks: false })
+  const { server, open, insert, close, front, stored } = await browser({ hasLocks: false, hasChannel: false })
   const [first, second] = [await open(), await open()]
   await server.clock.until(second.client.stop())
   await insert('i1')
@@ -108,7 +108,7 @@ test('invariant 2: a new leader whose data is older than the disk first catches 
 })
 
 test('a removal that a follower has seen is not forgotten when it leads', async () => {
-  const { server, open, insert, close, front, stored } = await browser({ hasLocks: false })
+  const { server, open, insert, close, front, stored } = await browser({ hasLocks: false, hasChannel: false })
   await insert('i1')
   const [first, second] = [await open(), await open()]
   await server.clock.until(second.client.stop())
