@@ -11,6 +11,9 @@ import type { Reporter } from './reporter.ts'
 /** After this many deltas that end below the `sid` of the hello, the server has no more changes for this client. */
 const maxDeltas = 4
 
+/** The maximum number of frames of a push. A larger one is fetched as a delta. */
+const maxFrames = 2_000
+
 export interface FeedOptions {
   readonly copy: LocalCopy
   readonly fetcher: Pick<Fetcher, 'bootstrapping'>
@@ -151,8 +154,10 @@ export class Feed {
         reporter.anomalies([{ kind: 'push', message: 'Ignored a socket message that is not JSON.' }])
         return
       case 'delta':
-        if (this.#state === 'live' && !fetcher.bootstrapping) this.#take(push.delta)
-        else this.#held.add(push.delta)
+        if (this.#state !== 'live' || fetcher.bootstrapping) this.#held.add(push.delta)
+        // A response is applied in turns.
+        else if (push.delta.frames.length > maxFrames) listener.missing('want')
+        else this.#take(push.delta)
     }
   }
 

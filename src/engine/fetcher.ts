@@ -103,11 +103,13 @@ export class Fetcher {
     }
     this.#refusals = noRefusals
     reporter.anomalies(ofBroken(delta))
-    const outcome = copy.take(delta, { since, results })
-    if (outcome?.reset) return this.#reset(outcome.reset, discontinuous(outcome.reset))
+    let changes = 0
+    const reset = await copy.takeInTurns(delta, { since, results }, (outcome) => {
+      this.taken(outcome)
+      changes += outcome.changes().length + outcome.unloadedOps.length
+    })
+    if (reset) return this.#reset(reset, discontinuous(reset))
     this.#resets.continued()
-    if (outcome) this.taken(outcome)
-    const changes = outcome ? outcome.changes().length + outcome.unloadedOps.length : 0
     return { kind: 'delta', sid: copy.position?.confirmed ?? delta.sid, changes }
   }
 

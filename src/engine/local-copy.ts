@@ -1,6 +1,7 @@
 import type { Clock } from '../base/environment.ts'
 import { toStorageError } from '../base/errors.ts'
 import type { Debug } from '../base/logger.ts'
+import { yieldAfter } from '../base/turns.ts'
 import type { Acknowledgements } from '../mutations/acknowledgements.ts'
 import type { CallerCheck } from '../network/caller-check.ts'
 import type { JournalEntry, Restored } from '../persistence/database.ts'
@@ -8,11 +9,12 @@ import type { Disk } from '../persistence/disk.ts'
 import type { PageSink } from '../persistence/page-sink.ts'
 import type { Repair } from '../persistence/repair.ts'
 import type { HistoryPosition, SnapshotHead } from '../protocol/bootstrap.ts'
-import { type DeltaMessage, framesOf } from '../protocol/delta.ts'
+import { type DeltaMessage, framesOf, partsOf } from '../protocol/delta.ts'
 import type { RowOp } from '../protocol/fold.ts'
 import { isOtherEpoch, namesOf } from '../protocol/guards.ts'
 import type { Replica } from '../records/replica.ts'
 import type { Staging } from '../records/staging.ts'
+import type { ResetReason } from './events.ts'
 import { LazyTypes } from './lazy-types.ts'
 import { PartialSnapshot } from './partial-snapshot.ts'
 import {
@@ -25,6 +27,9 @@ import {
   pushed,
 } from './position.ts'
 import type { SyncResult } from './sync-result.ts'
+
+/** The time in ms after which other tasks run before the next part of a large delta is applied. */
+const turnMs = 8
 
 export interface LocalCopyOptions {
   readonly disk: Disk
@@ -177,8 +182,11 @@ export class LocalCopy {
     this.#name = stored.copy
     const { sid, frames } = stored
     const delta: DeltaMessage = { sid, kind: 'frame', frames, broken: [], ...namesOf({ ...stored }) }
-    const outcome = this.take(delta, { since, results: 0 })
-    return { kind: 'delta', sid, changes: outcome?.changes().length ?? 0 }
+    let changes = 0
+    await this.takeInTurns(delta, { since, results: 0 }, (outcome) => {
+      changes += outcome.changes().length
+    })
+    return { kind: 'delta', sid, changes }
   }
 
   /** Marks the type `t` as used. Its records are loaded if they are on the disk only. */
@@ -223,6 +231,28 @@ export class LocalCopy {
     // A push is shown first, since no caller waits for its storing.
     else if (entry) this.#record(entry, !asked)
     return outcome
+  }
+
+  /**
+   * As `take`, for a response. A large one is applied in parts, and other tasks run in between. Calls `onPart` with the
+   * outcome of each. Resolves with the reason for a bootstrap, if one has to follow.
+   */
+  async takeInTurns(
+    delta: DeltaMessage,
+    asked: Asked,
+    onPart: (outcome: Outcome) => void,
+  ): Promise<ResetReason | undefined> {
+    const pauseIfLong = yieldAfter(this.#options.clock, turnMs)
+    // What the disk lacks is stored as one piece.
+    const parts =
+      this.#bridged === undefined ? partsOf(delta, asked.since) : [{ ...delta, since: asked.since }]
+    for (const part of parts) {
+      const outcome = this.take(part, { ...asked, since: part.since })
+      if (outcome?.reset) return outcome.reset
+      if (outcome) onPart(outcome)
+      if (part.sid !== delta.sid) await pauseIfLong()
+    }
+    return undefined
   }
 
   /**

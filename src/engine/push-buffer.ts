@@ -1,7 +1,7 @@
 import type { DeltaMessage } from '../protocol/delta.ts'
 
-/** The maximum number of held deltas and frames: enough for a busy minute. After an overflow, fetch a delta. */
-const maxItems = 20_000
+/** The maximum number of held deltas and frames. After an overflow, fetch a delta. */
+const maxItems = 2_000
 
 /** Holds pushes that cannot be applied yet. Drops all of them when full. */
 export class PushBuffer {

@@ -36,7 +36,7 @@ export interface TransportOptions {
   readonly debug?: Debug
 }
 
-/** If a delta takes longer to parse, in ms, it is applied in a separate task: applying takes several times as long. */
+/** If a delta takes longer to parse or to read, in ms, other tasks run before the next step. */
 const longParseMs = 4
 
 /** The error message for a write on a client without an address for writes. */
@@ -104,7 +104,9 @@ export function createTransport(options: TransportOptions): Transport {
   const askForDelta = async (call: Request, since: number): Promise<DeltaMessage> => {
     const text = await askForText(call, withQuery(endpoints.deltaUrl, 'since', since))
     const pauseIfLong = yieldAfter(clock, longParseMs)
-    const delta = readDelta(parseJson(text, 'The delta'))
+    const json = parseJson(text, 'The delta')
+    await pauseIfLong()
+    const delta = readDelta(json)
     callerCheck.checkRead(delta.caller, call.credential)
     await pauseIfLong()
     return delta

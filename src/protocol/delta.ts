@@ -39,6 +39,40 @@ export function framesOf({ frames }: DeltaMessage, had: (sid: number) => boolean
   return frames.filter((frame) => !had(frame.sid)).sort((a, b) => a.sid - b.sid)
 }
 
+/** The number of frames in a part of a delta, approximately. */
+const partFrames = 500
+
+/**
+ * The response to a request with `since`, as deltas that continue each other. The frames of one transaction stay
+ * together.
+ */
+export function* partsOf(
+  delta: DeltaMessage,
+  since: number,
+): Iterable<DeltaMessage & { readonly since: number }> {
+  const frames = framesOf(delta, () => false)
+  let { broken } = delta
+  let start = 0
+  let from = since
+  for (;;) {
+    let end = start + partFrames
+    while (isTogether(frames[end - 1], frames[end])) end += 1
+    const { sid } = frames[end - 1] ?? delta
+    if (end >= frames.length || sid >= delta.sid) break
+    yield { ...delta, since: from, sid, frames: frames.slice(start, end), broken }
+    broken = []
+    start = end
+    from = sid
+  }
+  yield { ...delta, since: from, frames: frames.slice(start), broken }
+}
+
+function isTogether(before: DeltaFrame | undefined, frame: DeltaFrame | undefined): boolean {
+  return (
+    frame !== undefined && (frame.sid === before?.sid || (frame.tx !== undefined && frame.tx === before?.tx))
+  )
+}
+
 /**
  * Reads `value` as a delta. Leaves out broken items and lists the reasons in `broken`. Throws a ProtocolError if the
  * message itself is broken.

@@ -49,3 +49,15 @@ test('large data is restored in short slices, and other tasks run between them',
   await client().start()
   expect(turns.count).toBeGreaterThan(10)
 })
+
+test('a large delta is applied in short slices, and other tasks run between them', async () => {
+  const { device, turns, client } = slowDevice()
+  const ada = client()
+  await device.clock.until(ada.sync())
+  for (let n = rows; n < 2 * rows; n += 1) device.insert(`${n}`, { n })
+  turns.count = 0
+  const { changes } = await device.clock.until(ada.sync())
+  expect(turns.count).toBeGreaterThan(8)
+  expect(changes).toBe(rows)
+  expect(ada.count('Issue')).toBe(2 * rows)
+})

@@ -223,6 +223,21 @@ describe('other messages', () => {
     expect(shown(client)).toEqual({ 1: {}, 2: {} })
   })
 
+  test('a push of thousands of changes is fetched as a delta, which is applied in turns', async () => {
+    const { device, client } = await inStep({ 1: {} })
+    const before = device.requests.length
+    const ops = Array.from({ length: 3_000 }, (_, n) => ({
+      op: 'i' as const,
+      t: 'Issue',
+      id: `n${n}`,
+      p: {},
+    }))
+    device.server.write('ada', ops)
+    await device.clock.advance(5_000)
+    expect(client.count('Issue')).toBe(3_001)
+    expect(device.requests.slice(before)).toEqual(['delta 1'])
+  })
+
   test('a flood of pushes during catch-up is dropped and fetched', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')

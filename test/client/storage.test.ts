@@ -34,7 +34,7 @@ describe('a store that fails', () => {
   test('while a delta is stored: sync rejects, and the next sync stores it', async () => {
     const { faulty, device, client } = await onFaulty()
     device.insert('2')
-    faulty.arm(0, 'throw')
+    faulty.arm(1, 'throw')
     await expect(device.clock.until(client.sync())).rejects.toMatchObject(notDurable)
     expect(client.status.storage.reason).toBe('A fault on purpose.')
     expect(await device.clock.until(client.sync())).toEqual({ kind: 'delta', sid: 2, changes: 0 })
@@ -45,7 +45,7 @@ describe('a store that fails', () => {
   test('while a delta is stored, is tried once more when the client is closed', async () => {
     const { faulty, device, client } = await onFaulty()
     device.insert('2')
-    faulty.arm(0, 'throw')
+    faulty.arm(1, 'throw')
     await expect(device.clock.until(client.sync())).rejects.toMatchObject(notDurable)
     expect(dataOf(await device.offline())).toEqual({ shown: { 1: {}, 2: {} }, lastSyncId: 2 })
   })

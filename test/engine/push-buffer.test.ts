@@ -3,7 +3,7 @@ import { PushBuffer } from '../../src/engine/push-buffer.ts'
 import type { DeltaMessage } from '../../src/protocol/delta.ts'
 import { readPush } from '../../src/protocol/push.ts'
 
-const most = 20_000
+const most = 2_000
 
 /** A push with `count` rows or removals. */
 function push(kind: 'rows' | 'frames', count: number): DeltaMessage {

@@ -64,8 +64,8 @@ export const position: readonly Mutation[] = [
     test: 'test/client/realtime.test.ts',
     name: 'invariant 3: a push during catch-up waits for the delta, and its sid is not stored before',
     file: 'src/engine/feed.ts',
-    from: "if (this.#state === 'live' && !fetcher.bootstrapping)",
-    to: 'if (!fetcher.bootstrapping)',
+    from: "if (this.#state !== 'live' || fetcher.bootstrapping)",
+    to: 'if (fetcher.bootstrapping)',
   },
   {
     invariant: 4,
