@@ -102,7 +102,7 @@ export class Engine {
     })
     this.#originStorage = new OriginStorage({
       environment,
-      name: options.channelName,
+      name: options.name,
       onChange: () => this.#commit.mark(),
     })
     const listener = this.#dataListener()
@@ -279,9 +279,8 @@ export class Engine {
   /** See `SyncClient.logout`. */
   async logout(options: LogoutOptions): Promise<LogoutResult> {
     this.#refuseClosed()
-    const { environment, channelName, destroyDatabase, newLife } = this.#options
-    const { clock, BroadcastChannel } = environment
-    const destroy = channelName !== undefined && !BroadcastChannel ? undefined : destroyDatabase
+    const { environment, destroyDatabase: destroy, newLife } = this.#options
+    const { clock } = environment
     const sync = () => this.sync()
     const end = async () => {
       const silentTabs = this.#following.signOut()

@@ -36,8 +36,8 @@ export interface FollowingOptions {
   readonly copy: RealtimeOptions['copy']
   readonly reporter: RealtimeOptions['reporter']
   readonly environment: Pick<Environment, 'BroadcastChannel' | 'clock' | 'lifecycle' | 'random'>
-  /** The name of the channel; `undefined` if the clients of the database are not tabs of one browser. */
-  readonly channelName: string | undefined
+  /** The name of the database. */
+  readonly name: string
   readonly disk: Disk
   /** The version of the application's models. */
   readonly version: number
@@ -99,12 +99,12 @@ export class Following {
   #onLeft: () => unknown = () => {}
 
   constructor(options: FollowingOptions) {
-    const { environment, channelName, copy, reporter, debug, listener } = options
+    const { environment, name, copy, reporter, debug, listener } = options
     const { BroadcastChannel, clock, random } = environment
     this.#options = options
     this.#channel = new TabChannel({
-      BroadcastChannel: channelName === undefined ? undefined : BroadcastChannel,
-      name: channelName ?? '',
+      BroadcastChannel,
+      name,
       random,
       onMessage: (message, from) => this.#hear(message, from),
       onLoss: (from) => {
