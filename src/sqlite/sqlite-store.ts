@@ -63,7 +63,7 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
 }
 
 function fileAt(path: string): SqliteFile {
-  const file = files.get(path) ?? new SqliteFile()
+  const file = files.get(path) ?? new SqliteFile(path)
   files.set(path, file)
   return file
 }
