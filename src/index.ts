@@ -97,6 +97,7 @@ export { memoryStore } from './storage/memory.ts'
 export type {
   KeyRange,
   KeySpan,
+  SharedParts,
   Store,
   StoreConnection,
   StoreTransaction,

@@ -23,10 +23,19 @@ import type { LiveQuery } from '../records/live-query.ts'
 import type { QuerySpec } from '../records/query-spec.ts'
 import { Replica } from '../records/replica.ts'
 import { withTimeLimits } from '../storage/deadline.ts'
+import type { SharedParts } from '../storage/store.ts'
 import { databaseName } from './databases.ts'
 import { resolveOptions, type SyncClientOptions } from './options.ts'
 import type { ConfirmedRecord, NameOf, NotAsync, OutboxView, RecordFor, TypedMutator } from './types.ts'
 import { whenReady } from './when-ready.ts'
+
+/** What a client shares that does not know of other clients of its database. */
+const alone: Required<SharedParts> = {
+  locks: undefined,
+  BroadcastChannel: undefined,
+  storageManager: undefined,
+  localStorage: undefined,
+}
 
 /**
  * A local copy of an application's data that stays in step with a server. The constructor has no side effects: call
@@ -46,15 +55,15 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
   /** Throws a ConfigurationError that names the first wrong option and the expected value. */
   constructor(options: SyncClientOptions<M>) {
     const { environment: given, logger, store, identity, models, ...rest } = resolveOptions(options)
-    const environment = { ...given, lifecycle: spreadOnline(given) }
-    const endpoints = resolveEndpoints(rest.endpoints, environment.location)
+    const endpoints = resolveEndpoints(rest.endpoints, given.location)
     const credentials = createCredentials(rest.credentials, identity)
     const { debug } = logger
     this.endpoints = endpoints
     const name = databaseName(endpoints.bootstrapUrl, identity ?? '')
+    const shared = identity === null ? undefined : store?.shared?.(name, given)
+    const environment = { ...given, ...alone, ...shared, lifecycle: spreadOnline(given) }
     const { locks } = environment
     const newLife = () => newName(environment.random)
-    const hasTabs = identity !== null && store?.isPerOrigin === true
     const disk =
       store && identity !== null ? withTimeLimits(store, environment.clock, undefined, debug) : undefined
     this.#engine = new Engine({
@@ -67,14 +76,14 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
       transport: createTransport({ environment, endpoints, credentials, debug }),
       createSocket: (listener) =>
         createRealtimeSocket({ environment, wsUrl: endpoints.wsUrl, credentials, listener, debug }),
-      lock: hasTabs && locks ? { locks, name } : undefined,
-      channelName: hasTabs ? name : undefined,
+      lock: locks && { locks, name },
+      name,
       openDatabase: async (leads) =>
         disk
           ? openDatabase({ store: disk, name, clock: environment.clock, models, leads, newLife })
           : noDatabase,
       newLife,
-      destroyDatabase: async () => disk?.destroy(name),
+      destroyDatabase: shared && !shared.BroadcastChannel ? undefined : async () => disk?.destroy(name),
       replica: new Replica({
         clock: environment.clock,
         onListenerError: (error) => logger.error('A listener or a filter threw.', { error }),

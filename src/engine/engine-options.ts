@@ -25,12 +25,12 @@ export interface EngineOptions extends Shared {
   readonly openDatabase: (leads: boolean) => Promise<Database>
   /** Returns the name of a new life of the database. */
   readonly newLife: () => string
-  /** Deletes the database. */
-  readonly destroyDatabase: () => Promise<void>
+  /** Deletes the database; `undefined` if other clients may have it open that cannot be told to end. */
+  readonly destroyDatabase: (() => Promise<void>) | undefined
   /** The locks that all clients of the database share, and the name of the lock that its leader holds. */
   readonly lock: LeaderLock | undefined
-  /** The name of the channel; `undefined` if the clients of the database are not tabs of one browser. */
-  readonly channelName: string | undefined
+  /** The name of the database. */
+  readonly name: string
   /** In ms. */
   readonly pollInterval: number
   /** Called once for each refused credential. If it returns a token, the client uses that token. */

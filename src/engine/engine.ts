@@ -80,14 +80,13 @@ export class Engine {
   async logout(logoutOptions: LogoutOptions): Promise<LogoutResult> {
     this.#refuseEnded()
     const { options, disk, mutations, following } = this.#parts
-    const { environment, channelName, destroyDatabase, newLife } = options
-    const { clock, BroadcastChannel } = environment
+    const { environment, destroyDatabase: destroy, newLife } = options
+    const { clock } = environment
     const end = async () => {
       const silentTabs = following.signOut()
       await signOut(this.#parts, true)
       return silentTabs
     }
-    const destroy = channelName !== undefined && !BroadcastChannel ? undefined : destroyDatabase
     const status = () => this.status
     const sync = () => this.sync()
     return logout({ clock, newLife, disk, mutations, status, sync, end, destroy }, logoutOptions)

@@ -32,8 +32,8 @@ const maxFrames = 200
 
 export interface FollowingOptions {
   readonly environment: Pick<Environment, 'BroadcastChannel' | 'clock' | 'lifecycle' | 'random'>
-  /** The name of the channel; `undefined` if the clients of the database are not tabs of one browser. */
-  readonly channelName: string | undefined
+  /** The name of the database. */
+  readonly name: string
   readonly disk: Disk
   readonly copy: LocalCopy
   readonly feed: Feed
@@ -94,12 +94,12 @@ export class Following {
   #onLeft: () => unknown = () => {}
 
   constructor(options: FollowingOptions) {
-    const { environment, channelName, listener } = options
+    const { environment, name, listener } = options
     const { BroadcastChannel, clock, random } = environment
     this.#options = options
     this.#channel = new TabChannel({
-      BroadcastChannel: channelName === undefined ? undefined : BroadcastChannel,
-      name: channelName ?? '',
+      BroadcastChannel,
+      name,
       random,
       onMessage: (message, from) => this.#hear(message, from),
       onLoss: (from) => {

@@ -42,7 +42,7 @@ export interface LogoutParts {
   sync(): Promise<unknown>
   /** Ends this client and, by a message, the other tabs. Resolves with the number of tabs that have not ended. */
   end(): Promise<number>
-  /** Deletes the database; `undefined` if tabs may have it open that cannot be told to end. */
+  /** Deletes the database; `undefined` if other clients may have it open that cannot be told to end. */
   readonly destroy: (() => Promise<void>) | undefined
 }
 
@@ -93,7 +93,7 @@ async function signOut(
 async function flush(parts: LogoutParts, timeoutMs: number): Promise<SignedOut & { readonly sent: number }> {
   const { clock, mutations, status, sync } = parts
   const end = clock.now() + timeoutMs
-  const seen = new Set<LocalTransaction>()
+  const seen = new Set<LocalTransaction>(mutations.unsent)
   const canWait = () => {
     const { lifecycle, connection } = status()
     return lifecycle === 'running' && connection.state !== 'offline' && clock.now() < end

@@ -4,8 +4,8 @@ import type { StorageStatus } from '../persistence/storage-status.ts'
 
 export interface OriginStorageOptions {
   readonly environment: Pick<Environment, 'clock' | 'localStorage' | 'storageManager'>
-  /** The name of the database; `undefined` if a browser does not store it. */
-  readonly name: string | undefined
+  /** The name of the database. */
+  readonly name: string
   readonly onChange: () => void
 }
 
@@ -19,7 +19,6 @@ export class OriginStorage {
   constructor({ environment, name, onChange }: OriginStorageOptions) {
     const { clock, localStorage, storageManager } = environment
     this.#onChange = onChange
-    if (name === undefined) return
     this.#manager = storageManager
     this.#mark = localStorage && new PendingMark(localStorage, clock, name)
   }

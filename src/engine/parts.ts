@@ -86,7 +86,7 @@ export class Parts {
       onError: (error) => reporter.error(error),
       onChange,
     })
-    this.originStorage = new OriginStorage({ environment, name: options.channelName, onChange })
+    this.originStorage = new OriginStorage({ ...options, onChange })
     this.modelCheck = new ModelCheck({ models, replica, clock, reporter })
     const disk = new Disk({ openDatabase, clock, listener: handlers.onDisk(this) })
     this.disk = disk

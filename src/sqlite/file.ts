@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { StorageError } from '../base/errors.ts'
 import { abortable } from '../storage/abortable.ts'
 import { ConnectionLost } from '../storage/connection-lost.ts'
@@ -10,10 +11,15 @@ import type { SqliteHandle } from './handle.ts'
  * block the thread to wait for a transaction of the same process, which then could not end.
  */
 export class SqliteFile {
+  readonly #path: string
   #last: Promise<unknown> = Promise.resolve()
   readonly #open = new Map<StoreConnection, ConnectionLost>()
   /** The open handles, including those of closed connections whose transactions still run. */
   readonly #handles = new Set<SqliteHandle>()
+
+  constructor(path: string) {
+    this.#path = path
+  }
 
   /** Opens a connection after all running work has ended. */
   connect(open: () => SqliteHandle): Promise<StoreConnection> {
@@ -33,8 +39,11 @@ export class SqliteFile {
 
   #connection(handle: SqliteHandle): StoreConnection {
     const loss = new ConnectionLost()
+    const inode = this.#inode
     const connection: StoreConnection = {
       transaction: async (options, body) => {
+        // Another process may have deleted the file: what is written to this one nobody would find.
+        if (inode !== this.#inode) this.#loseAll()
         if (!this.#open.has(connection)) throw closed()
         return this.#transaction(handle, options, body)
       },
@@ -46,6 +55,10 @@ export class SqliteFile {
     this.#open.set(connection, loss)
     this.#handles.add(handle)
     return connection
+  }
+
+  get #inode(): number | undefined {
+    return statSync(this.#path, { throwIfNoEntry: false })?.ino
   }
 
   #loseAll(): void {

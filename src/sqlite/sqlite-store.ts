@@ -3,8 +3,11 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Check, check, checkOptions } from '../base/check-options.ts'
 import type { Store } from '../storage/store.ts'
+import { ClientsFile } from './clients-file.ts'
 import { openFailure } from './failures.ts'
 import { SqliteFile } from './file.ts'
+import { fileChannel } from './file-channel.ts'
+import { fileLocks } from './file-locks.ts'
 import { SqliteHandle } from './handle.ts'
 import type { SqliteDatabase } from './sqlite.ts'
 
@@ -20,6 +23,9 @@ export interface SqliteStoreOptions {
 
 const aFolder: Check = [(value) => typeof value === 'string' && value !== '', 'a path']
 const aFunction: Check = [(value) => typeof value === 'function', 'a function that opens a database']
+
+/** What the name of a file of clients ends with, after the name of the file of their data. */
+const clients = '-clients'
 
 /** The open files of this process by path, shared by all stores. */
 const files = new Map<string, SqliteFile>()
@@ -38,12 +44,20 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
   check('open', open, aFunction)
   const folder = resolve(options.folder)
   const pathOf = (name: string) => join(folder, `${createHash('sha256').update(name).digest('hex')}.sqlite`)
+  const makeFolder = () => mkdirSync(folder, { recursive: true, mode: 0o700 })
   return {
     kind: 'durable',
+    shared(name, environment) {
+      const file = new ClientsFile(environment.clock, () => {
+        makeFolder()
+        return open(pathOf(name) + clients)
+      })
+      return { locks: fileLocks(file, environment), BroadcastChannel: fileChannel(file, environment) }
+    },
     async open(name) {
       const path = pathOf(name)
       try {
-        mkdirSync(folder, { recursive: true, mode: 0o700 })
+        makeFolder()
         return await fileAt(path).connect(() => new SqliteHandle(open(path)))
       } catch (error) {
         throw openFailure(error, path)
@@ -53,7 +67,9 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
       const path = pathOf(name)
       try {
         await fileAt(path).destroy(() => {
-          for (const ending of ['', '-wal', '-shm']) rmSync(path + ending, { force: true })
+          for (const ending of ['', '-wal', '-shm']) {
+            for (const file of [path, path + clients]) rmSync(file + ending, { force: true })
+          }
         })
       } catch (error) {
         throw openFailure(error, path)
@@ -63,7 +79,7 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
 }
 
 function fileAt(path: string): SqliteFile {
-  const file = files.get(path) ?? new SqliteFile()
+  const file = files.get(path) ?? new SqliteFile(path)
   files.set(path, file)
   return file
 }

@@ -1,6 +1,7 @@
 import { connectionCases } from './contract/connections.ts'
 import type { StoreContractCase } from './contract/context.ts'
 import { rangeCases } from './contract/ranges.ts'
+import { sharedCases } from './contract/shared.ts'
 import { transactionCases } from './contract/transactions.ts'
 import { valueCases } from './contract/values.ts'
 
@@ -18,4 +19,5 @@ export const storeContract: readonly StoreContractCase[] = [
   ...valueCases,
   ...rangeCases,
   ...connectionCases,
+  ...sharedCases,
 ]

@@ -24,7 +24,8 @@ export function indexedDbStore(options: IndexedDbOptions = {}): Store {
   const factory = () => factoryOf(options)
   return {
     kind: 'durable',
-    isPerOrigin: true,
+    // All clients of one database belong to one origin.
+    shared: (_, environment) => environment,
     async open(name) {
       try {
         return connect(await openDatabase(factory(), name))

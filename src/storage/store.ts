@@ -1,4 +1,5 @@
 import type { Unsubscribe } from '../base/emitter.ts'
+import type { Environment } from '../base/environment.ts'
 import type { StorageError } from '../base/errors.ts'
 
 /**
@@ -17,13 +18,22 @@ import type { StorageError } from '../base/errors.ts'
 export interface Store {
   /** `durable` if written data survives the end of the process. */
   readonly kind: 'durable' | 'memory'
-  /** Whether all clients of a database belong to one origin of a browser, and so share its locks. @default false */
-  readonly isPerOrigin?: boolean
+  /**
+   * Returns what all clients of the database `name` share, a part of the `environment` of one of them or something of its
+   * own: with `locks`, one client leads, and with a `BroadcastChannel`, the others follow it. Without this method, the
+   * clients of a database do not know of each other.
+   */
+  shared?(name: string, environment: Environment): SharedParts
   /** Opens the database `name`, and creates it if it does not exist. Rejects with a StorageError. */
   open(name: string): Promise<StoreConnection>
   /** Closes all connections to the database `name` and deletes it, if it exists. Rejects with a StorageError. */
   destroy(name: string): Promise<void>
 }
+
+/** The parts of an environment that clients may share. */
+export type SharedParts = Partial<
+  Pick<Environment, 'locks' | 'BroadcastChannel' | 'storageManager' | 'localStorage'>
+>
 
 export const tables = ['meta', 'pages', 'journal', 'outbox'] as const
 

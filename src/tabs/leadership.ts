@@ -86,11 +86,9 @@ export class Leadership {
 
   /** Another client has raised the fence. */
   fenced(): void {
-    const { disk } = this.#options
-    disk.follow()
-    // A client without locks has led meanwhile.
-    if (this.#isHeld) disk.lead()
-    else this.#wait()
+    this.#options.disk.follow()
+    // The lock may be another client's already: ask for it again.
+    this.#wait()
   }
 
   close(): void {

@@ -4,13 +4,14 @@ import { StorageError } from '../../src/base/errors.ts'
 import type { SyncClientOptions } from '../../src/index.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store } from '../../src/storage/store.ts'
+import { perOrigin } from '../support/per-origin.ts'
 import { watching } from '../support/watching-store.ts'
 
 /** A page whose browser stores the data. */
 function newPage(inner: Store = memoryStore()) {
   const server = mockSyncServer()
   const device = server.device()
-  const store: Store = { ...inner, kind: 'durable', isPerOrigin: true }
+  const store: Store = { ...inner, kind: 'durable', shared: perOrigin }
   const open = async (options: Partial<Omit<SyncClientOptions, 'identity'>> = {}) => {
     const client = device.client({ identity: 'ada', store, ...options })
     await server.clock.until(client.start())

@@ -2,6 +2,7 @@ import type { Mutation } from './mutation.ts'
 
 const client = 'test/client/other-user.test.ts'
 const logout = 'test/tabs/logout.test.ts'
+const processes = 'test/sqlite/logout.test.ts'
 
 /** Whose data it is. */
 export const callers: readonly Mutation[] = [
@@ -100,6 +101,30 @@ export const callers: readonly Mutation[] = [
     file: 'src/engine/logout.ts',
     from: "&& connection.state !== 'offline'",
     to: '',
+  },
+  {
+    invariant: 45,
+    test: processes,
+    name: 'invariant 45: `logout` in the process that %s counts what both have not sent, and changes nothing without a choice',
+    file: 'src/persistence/sign-out.ts',
+    from: 'if (pending === undefined && unsent + rejected > 0)',
+    to: 'if (pending === undefined && unsent > 2)',
+  },
+  {
+    invariant: 72,
+    test: processes,
+    name: 'invariant 72: `logout` in the process that %s with `discard` deletes what both have not sent',
+    file: 'src/persistence/sign-out.ts',
+    from: '[...stored.records, ...own]',
+    to: '[...own]',
+  },
+  {
+    invariant: 72,
+    test: processes,
+    name: 'invariant 72: `logout` in the process that %s with `keep` leaves it to the next process of the same user',
+    file: 'src/persistence/sign-out.ts',
+    from: 'JSON.stringify({ ...record, life: next })',
+    to: 'JSON.stringify(record)',
   },
   {
     invariant: 72,

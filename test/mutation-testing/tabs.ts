@@ -2,6 +2,8 @@ import type { Mutation } from './mutation.ts'
 
 const test = 'test/tabs/following.test.ts'
 
+const processes = 'test/sqlite/processes.test.ts'
+
 export const tabs: readonly Mutation[] = [
   {
     invariant: 39,
@@ -28,6 +30,30 @@ export const tabs: readonly Mutation[] = [
     to: 'this.#connection.transaction({ tables, mode: "write" }, also)',
   },
   {
+    invariant: 40,
+    test: processes,
+    name: 'invariant 40: the other leads within 5 s when the leader stands still, and keeps the lead when that one goes on',
+    file: 'src/engine/following.ts',
+    from: 'this.#unanswered += 1',
+    to: '',
+  },
+  {
+    invariant: 40,
+    test: 'test/sqlite/file-locks.test.ts',
+    name: 'invariant 40: the lock of a process that stands still is free within 10 s',
+    file: 'src/sqlite/file-locks.ts',
+    from: 'if (row && !steal && isWithin(clock, Number(row.at), holdMs)) return false',
+    to: 'if (row && !steal) return false',
+  },
+  {
+    invariant: 40,
+    test: 'test/sqlite/two-processes.test.ts',
+    name: 'invariant 40: of two processes one leads, each shows and sends what the other writes, and one goes on when the other is killed',
+    file: 'src/sqlite/file-locks.ts',
+    from: '} else if (take(name, holder, steal)) {',
+    to: '} else if (take(name, holder, false)) {',
+  },
+  {
     invariant: 41,
     test,
     name: 'invariant 41: a tab with another version of the models follows nobody, and is in step all the same',
@@ -52,6 +78,14 @@ export const tabs: readonly Mutation[] = [
     to: '',
   },
   {
+    invariant: 68,
+    test: processes,
+    name: 'invariant 68: a write of the one that follows is durable at once, and sent by the leader within half a second',
+    file: 'src/sqlite/file-channel.ts',
+    from: 'this.onmessage?.({ data: JSON.parse(String(value)) })',
+    to: '',
+  },
+  {
     invariant: 69,
     test,
     name: 'invariant 69: a tab that misses the messages about changes is in step within 5 s',
@@ -63,6 +97,14 @@ export const tabs: readonly Mutation[] = [
     invariant: 70,
     test,
     name: 'invariant 70: what a follower wrote is sent by the next leader when the leader dies',
+    file: 'src/engine/parts.ts',
+    from: 'follows: () => this.following.leader !== undefined',
+    to: 'follows: () => this.following.hears',
+  },
+  {
+    invariant: 70,
+    test: processes,
+    name: 'invariant 70: what the one that follows wrote is sent when the leader stands still',
     file: 'src/engine/parts.ts',
     from: 'follows: () => this.following.leader !== undefined',
     to: 'follows: () => this.following.hears',

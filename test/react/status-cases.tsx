@@ -16,6 +16,7 @@ import { same } from '../../src/storage/contract/context.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { VirtualChannels } from '../../src/testing/virtual-channels.ts'
 import type { PageCase } from '../browser/in-page.ts'
+import { perOrigin } from '../support/per-origin.ts'
 import { pageCase, type Scene } from './scene.tsx'
 import { WatchedClient } from './watched-client.ts'
 
@@ -94,7 +95,7 @@ function socketsOf({ server }: Scene): number {
 export const statusCases: readonly PageCase[] = [
   pageCase('a page shows no records any more once the user has signed out in another tab', async (scene) => {
     const { server } = scene
-    const store = { ...memoryStore(), isPerOrigin: true }
+    const store = { ...memoryStore(), shared: perOrigin }
     const Channel = new VirtualChannels()
     const tab = () => {
       const environment = { ...server.environment, BroadcastChannel: Channel.page() }

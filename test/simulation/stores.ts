@@ -1,5 +1,6 @@
 import { type Clock, memoryStore, StorageError, type Store, type StoreConnection } from 'instep'
 import { ClosableStore } from '../support/closable-store.ts'
+import { perOrigin } from '../support/per-origin.ts'
 import { FaultyStore } from '../support/store-faults.ts'
 
 /** What a store does with writes, while something is wrong with it. */
@@ -74,7 +75,7 @@ export function storeOfTab({ disk, clock, ms, onFault }: StoreOfTabOptions): Sto
   })
   const faulty = new FaultyStore({
     kind: 'durable',
-    isPerOrigin: true,
+    shared: perOrigin,
     async open(name) {
       if (isGone) await never()
       return connected(await disk.store.open(name))

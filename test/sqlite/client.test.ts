@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { Device, inStep, shown } from '../support/device.ts'
+import { perOrigin } from '../support/per-origin.ts'
 import { ownFolder, ownSqliteStore } from '../support/sqlite.ts'
 import { inStep as inStepWithService, notes } from '../support/test-backend.ts'
 
@@ -33,7 +34,7 @@ test('a client in Node shows what is stored after a restart without a network, a
 
 test('a client in the main process of Electron and one in a window each have a database, and see the same', async () => {
   const { backend, device, client: inMain } = await inStepWithService({ 1: {} }, { store: ownSqliteStore() })
-  const store = { ...memoryStore(), kind: 'durable', isPerOrigin: true } as const
+  const store = { ...memoryStore(), kind: 'durable', shared: perOrigin } as const
   const inWindow = await device.live({ store })
   expect([inMain, inWindow].map(({ status }) => status.role)).toEqual(['leader', 'leader'])
   inMain.mutate((m) => m.insert('Note', { id: '2' }))

@@ -92,6 +92,20 @@ describe('the files', () => {
     connection.close()
   })
 
+  test('that another process has deleted are written to no more', async () => {
+    const folder = ownFolder()
+    const store = ownSqliteStore(folder)
+    const connection = await store.open(name)
+    const codes: string[] = []
+    connection.onLost(({ code }) => codes.push(code))
+    for (const file of readdirSync(folder)) rmSync(join(folder, file))
+    const writing = connection.transaction(meta, (tx) => tx.put('meta', 'a', 1))
+    await expect(writing).rejects.toMatchObject({ code: 'closed', retryable: false })
+    expect(codes).toEqual(['closed'])
+    await put(store, 2)
+    expect(await get(store)).toBe(2)
+  })
+
   test('are one database for all stores of a process, which write one after another', async () => {
     const folder = ownFolder()
     const connections = await Promise.all([0, 1].map(() => ownSqliteStore(folder).open(name)))

@@ -31,7 +31,7 @@ export interface StepListener {
 export function withSteps(store: Store, listener: StepListener): Store {
   return {
     kind: store.kind,
-    isPerOrigin: store.isPerOrigin ?? false,
+    ...(store.shared && { shared: store.shared }),
     async open(name) {
       await listener.awaited({ name: 'open' })
       return stepping(await store.open(name), listener)

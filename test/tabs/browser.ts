@@ -3,6 +3,7 @@ import { mockSyncServer } from 'instep/testing'
 import { VirtualChannels, type VirtualChannelsOptions } from '../../src/testing/virtual-channels.ts'
 import { VirtualLifecycle } from '../../src/testing/virtual-environment.ts'
 import { VirtualLocks } from '../../src/testing/virtual-locks.ts'
+import { perOrigin } from '../support/per-origin.ts'
 
 export interface Tab {
   readonly client: SyncClient
@@ -42,7 +43,7 @@ export async function browser({
   const server = mockSyncServer()
   await server.write([{ op: 'i', t: 'Item', id: 'i0', p: {} }], 'ada')
   const device = server.device()
-  const shared: Store = store ?? { ...memoryStore(), kind: 'durable', isPerOrigin: true }
+  const shared: Store = store ?? { ...memoryStore(), kind: 'durable', shared: perOrigin }
   const locks = new VirtualLocks()
   const channels = new VirtualChannels(carried)
   const page = ({ visible = true, environment, ...options }: OpenOptions = {}) => {

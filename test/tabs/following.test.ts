@@ -2,10 +2,11 @@ import { defineModels, memoryStore, type Store } from 'instep'
 import { expect, test } from 'vitest'
 import { isObject } from '../../src/protocol/json.ts'
 import { ClosableStore } from '../support/closable-store.ts'
+import { perOrigin } from '../support/per-origin.ts'
 import { watching } from '../support/watching-store.ts'
 import { browser, idsIn, rolesOf } from './browser.ts'
 
-const durable = (): Store => ({ ...memoryStore(), kind: 'durable', isPerOrigin: true })
+const durable = (): Store => ({ ...memoryStore(), kind: 'durable', shared: perOrigin })
 
 const insert = (id: string) => (m: { insert(t: string, record: { readonly id: string }): unknown }) =>
   m.insert('Item', { id })
@@ -281,7 +282,7 @@ test('a tab that was opened before there was any data shows the data that the le
 })
 
 test('a tab whose database another tab has deleted says that it works in memory, and why a write failed', async () => {
-  const store: Store = { ...memoryStore(), kind: 'durable', isPerOrigin: true }
+  const store: Store = { ...memoryStore(), kind: 'durable', shared: perOrigin }
   const { server, device, open } = await browser({ store })
   const { client } = await open()
   device.disconnect()
@@ -373,7 +374,7 @@ test('a tab that is looked at leads, although the last message of the former lea
 
 test('tabs follow a leader again after the user has deleted the stored data', async () => {
   const closable = new ClosableStore()
-  const store: Store = { ...closable.store, kind: 'durable', isPerOrigin: true }
+  const store: Store = { ...closable.store, kind: 'durable', shared: perOrigin }
   const { server, open, front } = await browser({ store })
   const [first, second] = [await open(), await open()]
   await front(first)

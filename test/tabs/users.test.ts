@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { VirtualChannels } from '../../src/testing/virtual-channels.ts'
 import { VirtualLifecycle } from '../../src/testing/virtual-environment.ts'
 import { VirtualLocks } from '../../src/testing/virtual-locks.ts'
+import { perOrigin } from '../support/per-origin.ts'
 import { browser, idsIn } from './browser.ts'
 
 test('invariant 73: a follower that takes the lead knows whose data it is', async () => {
@@ -58,7 +59,7 @@ function recording(inner: Store): { readonly store: Store; readonly put: Map<str
     put,
     store: {
       ...inner,
-      isPerOrigin: true,
+      shared: perOrigin,
       kind: 'durable',
       open: async (name) => {
         const connection = await inner.open(name)

@@ -2,6 +2,7 @@ import { memoryStore, type Store, type SyncClient } from 'instep'
 import { describe, expect, test } from 'vitest'
 import { ClosableStore } from '../support/closable-store.ts'
 import { ownServer } from '../support/own-server.ts'
+import { perOrigin } from '../support/per-origin.ts'
 import { watching } from '../support/watching-store.ts'
 
 /** Two tabs of one browser: A was opened first, so that it does not store the data. Somebody else writes as the service. */
@@ -86,7 +87,7 @@ test('invariant 21: a write that a follower has seen in the data is removed from
   let name = ''
   const store: Store = {
     ...inner,
-    isPerOrigin: true,
+    shared: perOrigin,
     open(opened) {
       name = opened
       return inner.open(opened)

@@ -1,0 +1,72 @@
+import type { BroadcastChannelConstructor, BroadcastChannelLike, Environment } from '../base/environment.ts'
+import { newName } from '../base/ids.ts'
+import { isWithin } from '../base/is-within.ts'
+import { isObject } from '../protocol/json.ts'
+import type { ClientsFile } from './clients-file.ts'
+
+/** The time for which a message is kept, in ms: a process that stands still longer misses it. */
+const keepMs = 60_000
+
+/** Channels among all clients that have the same file, in whatever process. Clients notice that a message is lost. */
+export function fileChannel(
+  file: ClientsFile,
+  { clock, random }: Pick<Environment, 'clock' | 'random'>,
+): BroadcastChannelConstructor {
+  let cleanedAt = Number.NEGATIVE_INFINITY
+
+  const clean = () => {
+    if (isWithin(clock, cleanedAt, keepMs)) return
+    cleanedAt = clock.now()
+    file.run('DELETE FROM message WHERE at NOT BETWEEN ? AND ?', cleanedAt - keepMs, cleanedAt + keepMs)
+  }
+
+  return class FileChannel implements BroadcastChannelLike {
+    onmessage: BroadcastChannelLike['onmessage'] = null
+    readonly #name: string
+    readonly #id = newName(random)
+    readonly #unwatch
+    #isClosed = false
+    /** The number of the last message that counts as heard; `undefined` until the file can be read. */
+    #last: number | undefined
+
+    constructor(name: string) {
+      this.#name = name
+      this.#unwatch = file.watch(() => this.#look())
+      orLose(() => this.#look())
+    }
+
+    postMessage(message: unknown): void {
+      // A token is never written to a disk.
+      const value = JSON.stringify(isObject(message) ? { ...message, token: undefined } : message)
+      orLose(() => {
+        clean()
+        const sql = 'INSERT INTO message (at, channel, sender, value) VALUES (?, ?, ?, ?)'
+        file.run(sql, clock.now(), this.#name, this.#id, value)
+      })
+    }
+
+    close(): void {
+      this.#isClosed = true
+      this.#unwatch()
+    }
+
+    #look(): void {
+      if (this.#last === undefined) {
+        const [row] = file.rows('SELECT max(n) AS last FROM message')
+        this.#last = Number(row?.last ?? 0)
+      }
+      const sql = 'SELECT n, value FROM message WHERE n > ? AND channel = ? AND sender <> ? ORDER BY n'
+      for (const { n, value } of file.rows(sql, this.#last, this.#name, this.#id)) {
+        if (this.#isClosed) return
+        this.#last = Number(n)
+        this.onmessage?.({ data: JSON.parse(String(value)) })
+      }
+    }
+  }
+}
+
+function orLose(call: () => void): void {
+  try {
+    call()
+  } catch {}
+}
