@@ -83,10 +83,9 @@ async function signOut(
   pending: SignOut['pending'],
 ): Promise<SignedOut> {
   await disk.ready()
-  // Store first what the server has accepted, so that it does not count as unsent.
-  await mutations.acknowledgements.close()
   await mutations.settled()
-  return disk.signOut({ life: newLife(), pending, own: mutations.own(disk.isOpen) })
+  const { accepted } = mutations
+  return disk.signOut({ life: newLife(), pending, own: mutations.own(disk.isOpen), accepted })
 }
 
 /** Sends everything, then empties the database. `sent`: the number of transactions that the server has accepted. */

@@ -277,14 +277,17 @@ test('what was synced before the user signs out is not counted', async () => {
   await server.close()
 })
 
-test('what the server has accepted is not unsent, though the data does not show it yet', async () => {
-  const { server, open } = await browser()
-  const { client } = await open()
-  server.hold()
-  await server.clock.until(client.mutate(insert('i1')).accepted)
-  expect(await server.clock.until(client.logout())).toMatchObject({ kept: 0, discarded: 0 })
-  await server.close()
-})
+test.each(ways)(
+  'invariant 72: what the server has just accepted is not unsent for `logout` in %s, though the data does not show it yet',
+  async (_, which) => {
+    const { server, tabs, logout } = await three()
+    server.hold()
+    await server.clock.until(tabs[2].client.mutate(insert('p0')).accepted)
+    await server.clock.advance(20)
+    expect(await logout(tabs[which].client, { pending: 'keep' })).toMatchObject({ kept: 0 })
+    await server.close()
+  },
+)
 
 test('of two tabs in which the user signs out at once, one does it', async () => {
   const { server, tabs } = await three()
