@@ -23,6 +23,7 @@ import type { LiveQuery } from '../records/live-query.ts'
 import type { QuerySpec } from '../records/query-spec.ts'
 import { Replica } from '../records/replica.ts'
 import { withTimeLimits } from '../storage/deadline.ts'
+import { withOpenLock } from '../storage/open-lock.ts'
 import { databaseName } from './databases.ts'
 import { resolveOptions, type SyncClientOptions } from './options.ts'
 import type { ConfirmedRecord, NameOf, NotAsync, OutboxView, RecordFor, TypedMutator } from './types.ts'
@@ -55,8 +56,9 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
     const { locks } = environment
     const newLife = () => newName(environment.random)
     const hasTabs = identity !== null && store?.isPerOrigin === true
+    const shared = hasTabs ? withOpenLock(store, locks) : store
     const disk =
-      store && identity !== null ? withTimeLimits(store, environment.clock, undefined, debug) : undefined
+      shared && identity !== null ? withTimeLimits(shared, environment.clock, undefined, debug) : undefined
     this.#engine = new Engine({
       ...rest,
       environment,

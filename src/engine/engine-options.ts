@@ -25,7 +25,7 @@ export interface EngineOptions extends Shared {
   readonly openDatabase: (leads: boolean) => Promise<Database>
   /** Returns the name of a new life of the database. */
   readonly newLife: () => string
-  /** Deletes the database. */
+  /** Deletes the database, unless another client has it open. */
   readonly destroyDatabase: () => Promise<void>
   /** The locks that all clients of the database share, and the name of the lock that its leader holds. */
   readonly lock: LeaderLock | undefined

@@ -279,9 +279,8 @@ export class Engine {
   /** See `SyncClient.logout`. */
   async logout(options: LogoutOptions): Promise<LogoutResult> {
     this.#refuseClosed()
-    const { environment, channelName, destroyDatabase, newLife } = this.#options
-    const { clock, BroadcastChannel } = environment
-    const destroy = channelName !== undefined && !BroadcastChannel ? undefined : destroyDatabase
+    const { environment, destroyDatabase: destroy, newLife } = this.#options
+    const { clock } = environment
     const sync = () => this.sync()
     const end = async () => {
       const silentTabs = this.#following.signOut()

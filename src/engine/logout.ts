@@ -42,8 +42,8 @@ export interface LogoutParts {
   sync(): Promise<unknown>
   /** Ends this client and, by a message, the other tabs. Resolves with the number of tabs that have not ended. */
   end(): Promise<number>
-  /** Deletes the database; `undefined` if tabs may have it open that cannot be told to end. */
-  readonly destroy: (() => Promise<void>) | undefined
+  /** Deletes the database, unless another tab has it open. */
+  readonly destroy: () => Promise<void>
 }
 
 /** The time between two looks at what is still unsent, in ms. */
@@ -65,8 +65,7 @@ export async function logout(parts: LogoutParts, options: LogoutOptions): Promis
   const { pending, rejected, isKept } =
     flushed ?? (await signOut(parts, choice === 'flush' ? undefined : choice))
   const silentTabs = await parts.end()
-  // A frozen tab would block the deletion, and with it every later opening.
-  if (!isKept && silentTabs === 0) await parts.destroy?.().catch(() => {})
+  if (!isKept) await parts.destroy().catch(() => {})
   const count = pending + rejected
   return {
     sent: flushed?.sent ?? 0,

@@ -1,4 +1,4 @@
-import { isSyncError, type SyncClient } from 'instep'
+import { isSyncError, memoryStore, type SyncClient } from 'instep'
 import { expect, test } from 'vitest'
 import { type BrowserOptions, browser, idsIn, type OpenOptions, rolesOf, type Tab } from './browser.ts'
 
@@ -200,22 +200,21 @@ test.each([true, false])(
   },
 )
 
-/** A frozen leader keeps its lock. The request of a frozen follower for the lock is as good as none. */
 const thawed = [
-  ['leads', 2, 'freeze'],
-  ['follows', 0, 'kill'],
+  ['leads', 2],
+  ['follows', 0],
 ] as const
 
 test.each(thawed)(
   'invariant 44: what a frozen tab that %s had and writes after the user signed out is never sent, fails, and is exported',
-  async (_, which, freeze) => {
+  async (_, which) => {
     const { server, device, tabs, ids, open } = await three()
     const frozen = tabs[which]
     device.disconnect()
     await server.settle()
     tabs[1].client.mutate(insert('before'))
     await server.settle()
-    frozen[freeze]()
+    frozen.freeze()
     const result = tabs[1].client.logout({ pending: 'discard' })
     await server.clock.advance(100)
     const late = frozen.client.mutate(insert('late'))
@@ -260,6 +259,25 @@ test('a frozen tab whose user signs in again in another tab ends, and leaves the
   expect(lifecycles(tabs[0], next)).toEqual(['signed-out', 'running'])
   expect(rolesOf(next)).toEqual(['leader'])
   expect(idsIn(next)).toEqual(['i0'])
+  await server.close()
+})
+
+test.each([
+  ['is deleted once every tab has ended', false, 1],
+  ['stays, empty, while a frozen tab that nobody has heard of has it open', true, 0],
+])('the database of a user who has signed out %s', async (_, isFrozen, deleted) => {
+  const memory = memoryStore()
+  const destroyed: string[] = []
+  const destroy = async (name: string) => void destroyed.push(name)
+  const { open, server } = await browser({
+    store: { ...memory, kind: 'durable', isPerOrigin: true, destroy },
+  })
+  const other = await open()
+  if (isFrozen) other.freeze()
+  const { client } = await open()
+  const result = await server.clock.until(client.logout())
+  expect(result).toMatchObject({ silentTabs: 0 })
+  expect(destroyed).toHaveLength(deleted)
   await server.close()
 })
 
