@@ -221,6 +221,7 @@ export class Engine {
       pollInterval,
       realtime: () => this.#source,
       fetch: (type) => this.#scheduler.tell(type),
+      onFutile: (error) => reporter.error(error),
     })
   }
 
@@ -375,7 +376,7 @@ export class Engine {
       signal.throwIfAborted()
       if (read) {
         if (suspicious && read.changes > 0) this.#following.feed.socket.renew()
-        this.#pollSchedule.fetched(Boolean(this.#copy.position?.unconfirmed.length))
+        this.#pollSchedule.fetched(read.sid)
         return read
       }
     }
@@ -388,7 +389,7 @@ export class Engine {
     this.#inStepAt = this.#options.environment.clock.now()
     if (suspicious && result.changes > 0) this.#realtime.socket.renew()
     this.#realtime.fetched(result.kind)
-    this.#pollSchedule.fetched(Boolean(this.#copy.position?.unconfirmed.length))
+    this.#pollSchedule.fetched(result.sid)
     return result
   }
 

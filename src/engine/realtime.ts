@@ -56,6 +56,8 @@ export class Realtime {
   #deltas = 0
   #state: RealtimeState = 'closed'
   #hello: Hello | undefined
+  /** The highest position that the server has named since the last opening. */
+  #named = 0
 
   constructor(options: RealtimeOptions) {
     this.#options = options
@@ -78,6 +80,11 @@ export class Realtime {
   /** Whether the hello lists `was`. */
   get hasWas(): boolean {
     return this.#state !== 'closed' && this.#hello?.features?.includes('was') === true
+  }
+
+  /** Whether the server has named a position that the data does not reach. */
+  get isBehind(): boolean {
+    return this.#state !== 'closed' && this.#named > (this.#options.copy.position?.confirmed ?? 0)
   }
 
   /** Call when a fetch begins. */
@@ -120,6 +127,7 @@ export class Realtime {
     this.#deltas = 0
     this.#state = 'behind'
     this.#hello = undefined
+    this.#named = 0
     this.#options.listener.missing('hurry')
   }
 
@@ -145,6 +153,9 @@ export class Realtime {
     // Any readable message shows that the socket works, even without data.
     if (push.kind !== 'garbage') listener.heard()
     const confirmed = copy.position?.confirmed ?? 0
+    const name = (sid: number) => {
+      this.#named = Math.max(this.#named, sid)
+    }
     switch (push.kind) {
       case 'hello':
         if (copy.callerCheck.isOther(push.hello.caller)) {
@@ -154,10 +165,12 @@ export class Realtime {
           return
         }
         this.#hello = push.hello
+        name(push.hello.sid)
         if (push.hello.heartbeatMs !== undefined) this.socket.expectHeartbeat(push.hello.heartbeatMs)
         if (this.#state === 'live' && push.hello.sid > confirmed) listener.missing('hint')
         return
       case 'position':
+        name(push.sid)
         if (push.sid > confirmed) listener.missing('hint')
         return
       case 'hint':
@@ -167,6 +180,7 @@ export class Realtime {
         reporter.anomalies([{ kind: 'push', message: 'Ignored a socket message that is not JSON.' }])
         return
       case 'delta':
+        name(push.delta.sid)
         if (this.#state === 'live' && !fetcher.bootstrapping) this.#take(push.delta)
         else this.#held.add(push.delta)
     }
