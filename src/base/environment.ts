@@ -55,13 +55,18 @@ export type LifecycleEvent = 'online' | 'offline' | 'visible' | 'hidden' | 'froz
 /** The part of the standard LockManager that Instep uses (Web Locks API, section 3.2). */
 export interface Locks {
   /**
-   * Calls `body` when the lock `name` is held, and holds the lock until the promise of `body` settles. `ifAvailable`:
-   * calls `body` with `null` if the lock is not free. `steal`: takes the lock from its holder. Resolves as `body` does.
+   * Calls `body` when the lock `name` is held, and holds the lock until the promise of `body` settles. `shared`: others
+   * may hold it, too, if they share it. `ifAvailable`: calls `body` with `null` if the lock is not free. `steal`: takes the lock from its holder. Resolves as `body` does.
    * Rejects if the lock is stolen or `signal` aborts the request.
    */
   request(
     name: string,
-    options: { readonly ifAvailable?: boolean; readonly steal?: boolean; readonly signal?: AbortSignal },
+    options: {
+      readonly mode?: 'shared'
+      readonly ifAvailable?: boolean
+      readonly steal?: boolean
+      readonly signal?: AbortSignal
+    },
     body: (lock: unknown) => Promise<void>,
   ): Promise<unknown>
 }

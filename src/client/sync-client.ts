@@ -23,6 +23,7 @@ import type { LiveQuery } from '../records/live-query.ts'
 import type { QuerySpec } from '../records/query-spec.ts'
 import { Replica } from '../records/replica.ts'
 import { withTimeLimits } from '../storage/deadline.ts'
+import { withOpenLock } from '../storage/open-lock.ts'
 import type { SharedParts } from '../storage/store.ts'
 import { databaseName } from './databases.ts'
 import { resolveOptions, type SyncClientOptions } from './options.ts'
@@ -60,12 +61,15 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
     const { debug } = logger
     this.endpoints = endpoints
     const name = databaseName(endpoints.bootstrapUrl, identity ?? '')
-    const shared = identity === null ? undefined : store?.shared?.(name, given)
+    const wanted = identity === null ? undefined : store
+    const shared = wanted?.shared?.(name, given)
     const environment = { ...given, ...alone, ...shared, lifecycle: spreadOnline(given) }
     const { locks } = environment
     const newLife = () => newName(environment.random)
-    const disk =
-      store && identity !== null ? withTimeLimits(store, environment.clock, undefined, debug) : undefined
+    // An open connection to a browser's database blocks its deletion.
+    const isBrowsers = shared !== undefined && shared.locks === given.locks
+    const opener = wanted && isBrowsers ? withOpenLock(wanted, locks) : wanted
+    const disk = opener && withTimeLimits(opener, environment.clock, undefined, debug)
     this.#engine = new Engine({
       ...rest,
       environment,
@@ -83,7 +87,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
           ? openDatabase({ store: disk, name, clock: environment.clock, models, leads, newLife })
           : noDatabase,
       newLife,
-      destroyDatabase: shared && !shared.BroadcastChannel ? undefined : async () => disk?.destroy(name),
+      destroyDatabase: async () => disk?.destroy(name),
       replica: new Replica({
         clock: environment.clock,
         onListenerError: (error) => logger.error('A listener or a filter threw.', { error }),

@@ -2,6 +2,8 @@ import type { SnapshotProgress, Transport } from '../network/transport.ts'
 import { PageSink } from '../persistence/page-sink.ts'
 import type { LocalCopy, Replacement } from './local-copy.ts'
 
+type Progress = Omit<SnapshotProgress, 'attempt'>
+
 /** A downloaded snapshot. */
 export interface Download extends Replacement {
   readonly rows: number
@@ -11,19 +13,21 @@ export interface Download extends Replacement {
 
 /**
  * Streams a snapshot into a second copy and onto the disk. A failed download leaves nothing behind. If the disk fails
- * while lazy types were to be on the disk only, the download starts again at once, with all types in memory.
+ * while lazy types were to be on the disk only, the download starts again at once, with all types in memory. `begin`:
+ * called for each try, returns what to call with its progress.
  */
 export async function download(
   transport: Transport,
   copy: LocalCopy,
   signal: AbortSignal,
-  onProgress: (progress: SnapshotProgress) => void,
+  begin: () => (progress: Progress) => void,
 ): Promise<Download> {
+  const onProgress = begin()
   const staging = copy.stage()
   const pages = new PageSink(copy.disk.database)
   const broken: string[] = []
   let rows = 0
-  let progress: SnapshotProgress | undefined
+  let progress: Progress | undefined
   try {
     const head = await transport.bootstrap(
       {
@@ -49,7 +53,7 @@ export async function download(
     await pages.abort()
     if (error !== pages.failure || signal.aborted) throw error
     copy.disk.suspend(pages.failure)
-    return download(transport, copy, signal, onProgress)
+    return download(transport, copy, signal, begin)
   }
 }
 

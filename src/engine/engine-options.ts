@@ -25,8 +25,8 @@ export interface EngineOptions extends Shared {
   readonly openDatabase: (leads: boolean) => Promise<Database>
   /** Returns the name of a new life of the database. */
   readonly newLife: () => string
-  /** Deletes the database; `undefined` if other clients may have it open that cannot be told to end. */
-  readonly destroyDatabase: (() => Promise<void>) | undefined
+  /** Deletes the database, unless another client has it open. */
+  readonly destroyDatabase: () => Promise<void>
   /** The locks that all clients of the database share, and the name of the lock that its leader holds. */
   readonly lock: LeaderLock | undefined
   /** The name of the database. */

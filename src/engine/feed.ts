@@ -61,6 +61,8 @@ export class Feed {
   #deltas = 0
   #state: FeedState = 'closed'
   #hello: Hello | undefined
+  /** The highest position that the source has named since the last opening. */
+  #named = 0
 
   constructor(options: FeedOptions) {
     this.#options = options
@@ -80,12 +82,18 @@ export class Feed {
     return this.#state !== 'closed' && this.#hello?.features?.includes('was') === true
   }
 
+  /** Whether the source has named a position that the data does not reach. */
+  get isBehind(): boolean {
+    return this.#state !== 'closed' && this.#named > (this.#options.copy.position?.confirmed ?? 0)
+  }
+
   /** A source is open. */
   open(): void {
     this.#began = false
     this.#deltas = 0
     this.#state = 'behind'
     this.#hello = undefined
+    this.#named = 0
     this.#held.take()
     this.#options.listener.missing('hurry')
   }
@@ -132,6 +140,9 @@ export class Feed {
     // Any readable message shows that the source works, even without data.
     if (push.kind !== 'garbage') listener.heard()
     const confirmed = copy.position?.confirmed ?? 0
+    const name = (sid: number) => {
+      this.#named = Math.max(this.#named, sid)
+    }
     switch (push.kind) {
       case 'hello':
         if (copy.callerCheck.isOther(push.hello.caller)) {
@@ -141,10 +152,12 @@ export class Feed {
           return
         }
         this.#hello = push.hello
+        name(push.hello.sid)
         if (push.hello.heartbeatMs !== undefined) listener.heartbeat(push.hello.heartbeatMs)
         if (this.#state === 'live' && push.hello.sid > confirmed) listener.missing('hint')
         return
       case 'position':
+        name(push.sid)
         if (push.sid > confirmed) listener.missing('hint')
         return
       case 'hint':
@@ -154,6 +167,7 @@ export class Feed {
         reporter.anomalies([{ kind: 'push', message: 'Ignored a socket message that is not JSON.' }])
         return
       case 'delta':
+        name(push.delta.sid)
         if (this.#state !== 'live' || fetcher.bootstrapping) this.#held.add(push.delta)
         // A response is applied in turns.
         else if (push.delta.frames.length > maxFrames) listener.missing('want')

@@ -40,6 +40,8 @@ export class Fetcher {
   readonly #resets: ResyncPolicy
   #refusals = noRefusals
   #bootstrapping = false
+  /** The number of downloads since the last complete one. */
+  #attempts = 0
 
   constructor(options: FetcherOptions) {
     this.#options = options
@@ -142,7 +144,12 @@ export class Fetcher {
     const position = copy.position
     const { results } = copy
     const reason = this.#resets.due ?? (repairedAt === undefined ? undefined : 'repair')
-    const load = () => download(transport, copy, signal, (progress) => listener.progress(progress))
+    const load = () =>
+      download(transport, copy, signal, () => {
+        this.#attempts += 1
+        const attempt = this.#attempts
+        return (progress) => listener.progress({ ...progress, attempt })
+      })
     let loaded = await load()
     if (!isComplete(loaded)) {
       await loaded.pages.abort()
@@ -155,6 +162,7 @@ export class Fetcher {
     const repair = { at: repairedAt ?? this.#resets.repairedAt }
     if (!(await copy.replace(loaded, results, repair))) return this.#replace(signal, repairedAt)
     this.#resets.made(head.sid, repairedAt)
+    this.#attempts = 0
     this.#refusals = noRefusals
     if (reason) listener.reset({ reason, since: position?.shown ?? 0 })
     return { kind: 'bootstrap', sid: head.sid, changes: rows }

@@ -42,8 +42,8 @@ export interface LogoutParts {
   sync(): Promise<unknown>
   /** Ends this client and, by a message, the other tabs. Resolves with the number of tabs that have not ended. */
   end(): Promise<number>
-  /** Deletes the database; `undefined` if other clients may have it open that cannot be told to end. */
-  readonly destroy: (() => Promise<void>) | undefined
+  /** Deletes the database, unless another tab has it open. */
+  readonly destroy: () => Promise<void>
 }
 
 /** The time between two looks at what is still unsent, in ms. */
@@ -65,8 +65,7 @@ export async function logout(parts: LogoutParts, options: LogoutOptions): Promis
   const { pending, rejected, isKept } =
     flushed ?? (await signOut(parts, choice === 'flush' ? undefined : choice))
   const silentTabs = await parts.end()
-  // A frozen tab would block the deletion, and with it every later opening.
-  if (!isKept && silentTabs === 0) await parts.destroy?.().catch(() => {})
+  if (!isKept && silentTabs === 0) await parts.destroy().catch(() => {})
   const count = pending + rejected
   return {
     sent: flushed?.sent ?? 0,
@@ -83,10 +82,9 @@ async function signOut(
   pending: SignOut['pending'],
 ): Promise<SignedOut> {
   await disk.ready()
-  // Store first what the server has accepted, so that it does not count as unsent.
-  await mutations.acknowledgements.close()
   await mutations.settled()
-  return disk.signOut({ life: newLife(), pending, own: mutations.own(disk.isOpen) })
+  const { accepted } = mutations
+  return disk.signOut({ life: newLife(), pending, own: mutations.own(disk.isOpen), accepted })
 }
 
 /** Sends everything, then empties the database. `sent`: the number of transactions that the server has accepted. */

@@ -10,7 +10,7 @@ import type { SyncResult } from './sync-result.ts'
  * asked for it.
  */
 export async function fetchChanges(parts: Parts, signal: AbortSignal, asked: boolean): Promise<SyncResult> {
-  const { options, state, disk, polls, feed, following, copy, fetcher } = parts
+  const { options, state, disk, polls, feed, following, fetcher } = parts
   await disk.ready()
   signal.throwIfAborted()
   const isSuspicious = polls.began()
@@ -30,7 +30,7 @@ export async function fetchChanges(parts: Parts, signal: AbortSignal, asked: boo
     state.inStepAt = options.environment.clock.now()
     feed.fetched(result.kind)
   }
-  polls.fetched(Boolean(copy.position?.unconfirmed.length))
+  polls.fetched(result.sid)
   return result
 }
 

@@ -154,6 +154,7 @@ export class Parts {
       clock,
       feed: this.feed,
       fetch: (type) => this.schedule.tell(type),
+      onFutile: (error) => reporter.error(error),
     })
   }
 

@@ -1,20 +1,26 @@
 import type { Clock } from '../base/environment.ts'
+import { ProtocolError } from '../base/errors.ts'
 import { Timer } from '../base/timer.ts'
 import type { Feed, Urgency } from './feed.ts'
 
 /** The delay of the fetch that confirms an unconfirmed push, in ms. */
 const confirmWithinMs = 500
 
-/** The minimum time between two fetches that follow hints, in ms. */
+/** The minimum time between two fetches that follow hints, in ms. It doubles with each futile fetch. */
 const hintEveryMs = 1_000
+
+/** After this many futile fetches in a row, half a minute, the server is at fault. */
+const maxFutile = 6
 
 export interface PollScheduleOptions {
   readonly clock: Clock
   /** In ms. */
   readonly pollInterval: number
-  readonly feed: Pick<Feed, 'state' | 'hasHeartbeat'>
+  readonly feed: Pick<Feed, 'state' | 'hasHeartbeat' | 'isBehind'>
   /** Starts a fetch. `hurry`: end the wait after a failure. */
   readonly fetch: (urgency: 'hurry' | 'want') => void
+  /** The server names positions that its deltas do not reach. */
+  readonly onFutile: (error: ProtocolError) => void
 }
 
 /** Decides when to fetch without a request of the application: after silence, after a hint, and to confirm pushes. */
@@ -24,8 +30,9 @@ export class PollSchedule {
   readonly #soon: Timer
   #polls = false
   #beganAt = 0
-  /** The number of fetches in a row that left a push unconfirmed. */
-  #unconfirmed = 0
+  /** The number of fetches in a row that ended at `#sid` although the server has named a higher position. */
+  #futile = 0
+  #sid = 0
   /** The next fetch is due to silence of a live source. If that fetch brings changes, the source delivers nothing. */
   #suspicious = false
 
@@ -54,15 +61,23 @@ export class PollSchedule {
     return suspicious
   }
 
-  /** Call when a fetch has succeeded. `unconfirmed`: pushes are still unconfirmed. */
-  fetched(unconfirmed: boolean): void {
+  /** Call when a fetch has succeeded, with the position after it. */
+  fetched(sid: number): void {
     this.heard()
-    if (!unconfirmed) this.#unconfirmed = 0
-    else if (this.#polls) {
-      // Ask less and less often: no delta ever confirms a push whose `sid` does not exist on the server.
-      this.#soon.within(Math.min(hintEveryMs * 2 ** this.#unconfirmed, this.#options.pollInterval))
-      this.#unconfirmed += 1
-    }
+    const { feed, onFutile } = this.#options
+    const { isBehind } = feed
+    if (!isBehind || sid !== this.#sid) this.#futile = 0
+    this.#sid = sid
+    if (!isBehind || !this.#polls) return
+    // Ask less and less often: no delta ever reaches a position that does not exist on the server.
+    this.#soon.within(this.#hintEveryMs)
+    this.#futile += 1
+    if (this.#futile !== maxFutile) return
+    onFutile(new ProtocolError('discontinuous', 'The server pushes positions that its deltas do not reach.'))
+  }
+
+  get #hintEveryMs(): number {
+    return Math.min(hintEveryMs * 2 ** this.#futile, this.#options.pollInterval)
   }
 
   /** Call when the server has sent anything: silence starts from here. */
@@ -73,7 +88,7 @@ export class PollSchedule {
   /** Call when changes are missing, or may be missing. */
   missing(urgency: Urgency): void {
     // Limit the wait in case the clock was set back.
-    const wait = Math.min(this.#beganAt + hintEveryMs - this.#options.clock.now(), hintEveryMs)
+    const wait = Math.min(this.#beganAt + this.#hintEveryMs - this.#options.clock.now(), this.#hintEveryMs)
     if (urgency === 'hint') this.#soon.within(wait)
     else if (urgency === 'confirm') this.#soon.within(confirmWithinMs)
     else this.#options.fetch(urgency)

@@ -2,7 +2,7 @@ import type { Clock } from '../base/environment.ts'
 import { type RejectedError, toStorageError } from '../base/errors.ts'
 import { Timer } from '../base/timer.ts'
 import type { Disk } from '../persistence/disk.ts'
-import type { OutboxRecord } from '../persistence/outbox.ts'
+import type { OutboxNews, OutboxRecord } from '../persistence/outbox.ts'
 import { type HistoryPosition, isOtherEpochOrBehind } from '../protocol/bootstrap.ts'
 import type { DeltaFrame, DeltaMessage } from '../protocol/delta.ts'
 import type { RowChange, RowSource } from '../protocol/fold.ts'
@@ -48,6 +48,8 @@ export type AcknowledgementsListener = Pick<RollbackListener, 'queued' | 'reject
   others(): void
   /** The data does not yet show the effect of a result. */
   missing(): void
+  /** It is known what has become of stored transactions. */
+  stored(news: OutboxNews): void
 }
 
 /** Settles transactions by the server's results and by the data that arrives. */
@@ -121,6 +123,9 @@ export class Acknowledgements implements SenderListener {
   accepted(transaction: LocalTransaction, sid: number, epoch: string | undefined): void {
     if (!this.#options.outbox.accept(transaction, sid, epoch)) return
     this.#store(transaction)
+    // The other tabs would hear of it only once it is stored.
+    if (transaction.isStored)
+      this.#options.listener.stored({ records: [transaction.record], gone: [], removed: [] })
     this.#awaitEcho(sid)
   }
 

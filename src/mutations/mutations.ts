@@ -295,6 +295,12 @@ export class Mutations {
     return own.map(({ record }) => record)
   }
 
+  /** The ids of the transactions that the server has accepted and the disk may still have. */
+  get accepted(): readonly string[] {
+    const accepted = this.#outbox.list().filter(({ state }) => state === 'accepted')
+    return [...accepted.map(({ id }) => id), ...this.acknowledgements.toRemove]
+  }
+
   /**
    * The user has signed out, so that nothing more is stored or sent: empties the outbox. `isChosen`: it was decided here
    * what becomes of the transactions that the disk did not have. To be called once the disk is sealed.

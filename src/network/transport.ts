@@ -32,7 +32,7 @@ export interface SnapshotSink {
    */
   slice(slice: SnapshotSlice): Promise<void>
   /** Called as bytes arrive, also between slices. */
-  progress(progress: SnapshotProgress): void
+  progress(progress: Omit<SnapshotProgress, 'attempt'>): void
 }
 
 /** About 1 000 rows or 256 kB of a snapshot. */
@@ -46,6 +46,8 @@ export interface SnapshotSlice {
 
 /** The progress of reading a snapshot. */
 export interface SnapshotProgress {
+  /** Counts the tries since the last snapshot that was complete, from 1. Each try begins from zero. */
+  readonly attempt: number
   readonly rows: number
   /** The bytes received, after decoding. */
   readonly bytes: number

@@ -1,4 +1,4 @@
-import type { StoreTransaction } from '../storage/store.ts'
+import type { StoreTransaction, StoreValue } from '../storage/store.ts'
 import type { Page } from './database.ts'
 import type { FencedConnection } from './fence.ts'
 import {
@@ -41,7 +41,7 @@ export function generationsOf(database: FencedConnection): Generations {
 
   const sweep = async (tx: StoreTransaction) => {
     const [manifest, keys] = await Promise.all([tx.get('meta', metaKeys.manifest), tx.keys('pages')])
-    const listed = new Set(manifest === undefined ? [] : readManifest(manifest).map(({ key }) => key))
+    const listed = new Set(keysIn(manifest))
     for (const key of keys) {
       if (!listed.has(key) && !underWay.has(generationOf(key))) tx.delete('pages', key)
     }
@@ -67,6 +67,15 @@ export function generationsOf(database: FencedConnection): Generations {
       await sweep(tx)
     },
     sweep: () => database.write(['pages'], sweep),
+  }
+}
+
+/** The pages that `manifest` lists: none if it cannot be read, since nothing can then be restored. */
+function keysIn(manifest: StoreValue | undefined): readonly string[] {
+  try {
+    return readManifest(manifest).map(({ key }) => key)
+  } catch {
+    return []
   }
 }
 

@@ -69,6 +69,8 @@ function databaseIn(
 
   const snapshot = async () => {
     await database.ensureRaised()
+    // A process that was killed left its pages.
+    await generations.sweep()
     return beginSnapshot(database, generations, {
       clock,
       version,

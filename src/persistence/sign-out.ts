@@ -11,6 +11,8 @@ export interface SignOut {
   readonly pending: 'keep' | 'discard' | undefined
   /** The transactions of this client that the disk does not have. */
   readonly own: readonly OutboxRecord[]
+  /** The ids of transactions that the server has accepted, though the disk may not say so. */
+  readonly accepted: readonly string[]
 }
 
 export interface SignedOut {
@@ -26,7 +28,7 @@ export interface SignedOut {
 export function signOut(
   connection: StoreConnection,
   life: string | undefined,
-  { life: next, pending, own }: SignOut,
+  { life: next, pending, own, accepted }: SignOut,
 ): Promise<SignedOut> {
   return connection.transaction({ tables, mode: 'write', durability: 'strict' }, async (tx) => {
     const [, stored, fence] = await Promise.all([
@@ -35,13 +37,15 @@ export function signOut(
       raiseIn(tx),
     ])
     const records = [...stored.records, ...own]
-    const signedOut = countUnsent(pending, records, stored.unreadable.length)
+    const unsettled = records.filter(({ id, state }) => state !== 'accepted' && !accepted.includes(id))
+    const signedOut = countUnsent(pending, unsettled, stored.unreadable.length)
     const { isKept } = signedOut
     await drop(tx, fence)
     // The user who owns what is kept has to be the one who sends it.
     if (!isKept) tx.delete('meta', metaKeys.caller)
     if (pending !== 'keep') tx.delete('outbox', {})
-    for (const record of isKept ? records : []) {
+    else for (const { id } of records) tx.delete('outbox', id)
+    for (const record of isKept ? unsettled : []) {
       tx.put('outbox', record.id, JSON.stringify({ ...record, life: next }))
     }
     tx.put('outbox', lifeKey, next)

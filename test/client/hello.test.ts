@@ -95,7 +95,7 @@ describe('a hello', () => {
     expect(client.status.connection.state).toBe('socket')
   })
 
-  test('that no delta reaches causes few requests, and pushes are shown', async () => {
+  test('that no delta reaches is reported and causes few requests, and pushes are shown', async () => {
     const device = greeted({ sid: 1_000_000 })
     device.insert('1')
     const client = await device.live()
@@ -105,7 +105,7 @@ describe('a hello', () => {
     device.insert('2')
     await device.clock.advance(50)
     expect(shown(client)).toEqual({ 1: {}, 2: {} })
-    expect(device.log).toEqual([])
+    expect(device.log).toEqual(['error ProtocolError discontinuous'])
   })
 
   test('with heartbeats detects a silent socket without polling', async () => {

@@ -53,6 +53,15 @@ describe('a snapshot', () => {
     expect(await behind(store, (tx) => tx.keys('pages'))).toHaveLength(2)
   })
 
+  test('leaves one broken try at most on the disk, however often the process is killed', async () => {
+    const { store } = await setUp()
+    for (let n = 0; n < 10; n += 1) {
+      const writer = await (await open(store)).snapshot()
+      await writer.page(pageOf(rowsNamed('x')))
+    }
+    expect(await behind(store, (tx) => tx.keys('pages'))).toHaveLength(3)
+  })
+
   test('invariant 33: is not committed if its pages were dropped for lack of room', async () => {
     const { store, database } = await setUp()
     const writer = await database.snapshot()

@@ -10,7 +10,7 @@ export interface Tab {
   readonly lifecycle: VirtualLifecycle
   /** Its process ends: its lock is free, and it says nothing more. */
   readonly kill: () => void
-  /** It stands still: it keeps its lock, and says nothing more. */
+  /** It stands still: it keeps its locks, gets no others, and says nothing more. */
   readonly freeze: () => void
 }
 
@@ -68,7 +68,10 @@ export async function browser({
     const { client, lifecycle, locks, channel } = page(options)
     await client.start()
     await server.settle()
-    const freeze = () => channel.crash()
+    const freeze = () => {
+      channel.crash()
+      locks.freeze()
+    }
     return {
       client,
       lifecycle,

@@ -1,5 +1,6 @@
-import { isSyncError, type SyncClient } from 'instep'
+import { isSyncError, memoryStore, type SyncClient } from 'instep'
 import { expect, test } from 'vitest'
+import { perOrigin } from '../support/per-origin.ts'
 import { type BrowserOptions, browser, idsIn, type OpenOptions, rolesOf, type Tab } from './browser.ts'
 
 const insert = (id: string) => (m: { insert(t: string, record: { readonly id: string }): unknown }) =>
@@ -200,22 +201,21 @@ test.each([true, false])(
   },
 )
 
-/** A frozen leader keeps its lock. The request of a frozen follower for the lock is as good as none. */
 const thawed = [
-  ['leads', 2, 'freeze'],
-  ['follows', 0, 'kill'],
+  ['leads', 2],
+  ['follows', 0],
 ] as const
 
 test.each(thawed)(
   'invariant 44: what a frozen tab that %s had and writes after the user signed out is never sent, fails, and is exported',
-  async (_, which, freeze) => {
+  async (_, which) => {
     const { server, device, tabs, ids, open } = await three()
     const frozen = tabs[which]
     device.disconnect()
     await server.settle()
     tabs[1].client.mutate(insert('before'))
     await server.settle()
-    frozen[freeze]()
+    frozen.freeze()
     const result = tabs[1].client.logout({ pending: 'discard' })
     await server.clock.advance(100)
     const late = frozen.client.mutate(insert('late'))
@@ -263,6 +263,25 @@ test('a frozen tab whose user signs in again in another tab ends, and leaves the
   await server.close()
 })
 
+test.each([
+  ['is deleted once every tab has ended', false, 1],
+  ['stays, empty, while a frozen tab that nobody has heard of has it open', true, 0],
+])('the database of a user who has signed out %s', async (_, isFrozen, deleted) => {
+  const memory = memoryStore()
+  const destroyed: string[] = []
+  const destroy = async (name: string) => void destroyed.push(name)
+  const { open, server } = await browser({
+    store: { ...memory, kind: 'durable', shared: perOrigin, destroy },
+  })
+  const other = await open()
+  if (isFrozen) other.freeze()
+  const { client } = await open()
+  const result = await server.clock.until(client.logout())
+  expect(result).toMatchObject({ silentTabs: 0 })
+  expect(destroyed).toHaveLength(deleted)
+  await server.close()
+})
+
 test('nothing is left of the user on the disk', async () => {
   const { tabs, logout, stored } = await three()
   await logout(tabs[0].client)
@@ -277,14 +296,17 @@ test('what was synced before the user signs out is not counted', async () => {
   await server.close()
 })
 
-test('what the server has accepted is not unsent, though the data does not show it yet', async () => {
-  const { server, open } = await browser()
-  const { client } = await open()
-  server.hold()
-  await server.clock.until(client.mutate(insert('i1')).accepted)
-  expect(await server.clock.until(client.logout())).toMatchObject({ kept: 0, discarded: 0 })
-  await server.close()
-})
+test.each(ways)(
+  'invariant 72: what the server has just accepted is not unsent for `logout` in %s, though the data does not show it yet',
+  async (_, which) => {
+    const { server, tabs, logout } = await three()
+    server.hold()
+    await server.clock.until(tabs[2].client.mutate(insert('p0')).accepted)
+    await server.clock.advance(20)
+    expect(await logout(tabs[which].client, { pending: 'keep' })).toMatchObject({ kept: 0 })
+    await server.close()
+  },
+)
 
 test('of two tabs in which the user signs out at once, one does it', async () => {
   const { server, tabs } = await three()
