@@ -446,7 +446,7 @@ export class Engine {
       leads: async () => {
         await this.#copy.lead()
         this.#following.begin()
-        this.mutations.acknowledgements.leaveAgain()
+        this.mutations.acknowledgements.endAgain()
       },
       fenced: () => this.#leadership.fenced(),
       signedOut: () => void this.#signedOut(),
@@ -462,13 +462,13 @@ export class Engine {
         this.#copy.checkStored()
         this.#following.begin()
       },
-      removed: (ids) => {
-        this.mutations.acknowledgements.removed(ids)
-        this.#following.tellOutbox({ records: [], gone: [], removed: ids })
+      ended: (ends) => {
+        this.mutations.acknowledgements.ended(ends)
+        this.#following.tellOutbox(ends)
       },
       storeAgain: () => {
         this.mutations.transactions.storeAgain()
-        this.mutations.acknowledgements.leaveAgain()
+        this.mutations.acknowledgements.endAgain()
       },
       lost: () => {
         if (!this.#copy.position) return

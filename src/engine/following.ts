@@ -219,8 +219,8 @@ export class Following {
   }
 
   /** Tells the other tabs of a change of the stored transactions. */
-  tellOutbox(news: OutboxNews): void {
-    this.#channel.post({ type: 'outbox', news })
+  tellOutbox(entries: OutboxNews): void {
+    this.#channel.post({ type: 'outbox', entries })
   }
 
   /** Tells the followers of the status, if it has changed. */
@@ -321,7 +321,7 @@ export class Following {
         listener.followed()
         return
       case 'outbox':
-        listener.outbox(message.news)
+        listener.outbox(message.entries)
         return
       case 'sync':
         if (disk.leads && isRunning()) void this.#answerSync(from, message.n)

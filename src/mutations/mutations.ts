@@ -12,7 +12,7 @@ import { noTxUrl } from '../network/http.ts'
 import { Schedule } from '../network/schedule.ts'
 import type { Transport } from '../network/transport.ts'
 import type { Disk } from '../persistence/disk.ts'
-import { newsOf, type OutboxNews, type OutboxRecord } from '../persistence/outbox.ts'
+import type { OutboxNews, OutboxRecord } from '../persistence/outbox.ts'
 import type { TxCodec } from '../protocol/tx.ts'
 import type { Replica } from '../records/replica.ts'
 import { Acknowledgements, type AcknowledgementsListener } from './acknowledgements.ts'
@@ -109,20 +109,18 @@ export class Mutations {
   readonly #scheduler: Schedule<boolean>
   readonly #undoStack: UndoStack
   readonly #others: Timer
-  /** Whether other tabs may have changed stored transactions unheard. */
-  #mayDiffer = true
 
   constructor(options: MutationsOptions) {
     const { environment, disk, replica, use, reporter, commit, listener } = options
     this.#options = options
     const outbox = new Outbox(options.onListenerError, () => commit.mark())
     this.#outbox = outbox
-    this.#others = new Timer(environment.clock, () => this.transactions.readOthers().catch(() => {}))
+    this.#others = new Timer(environment.clock, () => this.readAgain())
     this.#log = new OutboxLog(async (change) => {
       await disk.open()
-      const skipped = await disk.outbox.write(change)
-      listener.stored(newsOf(change, skipped))
-      return skipped
+      const written = await disk.outbox.write({ ...change, after: outbox.last, hears: options.hears() })
+      if (written.stored.size > 0) listener.stored([...written.stored.values()])
+      return written
     })
     const shared = {
       ...options,
@@ -159,15 +157,21 @@ export class Mutations {
         await this.transactions.open()
         // Send older transactions of other clients first. If reading them fails, send the rest: it is safer at the
         // server.
-        if (this.#mayDiffer) await this.#catchUp()
-        else if (!options.hears()) await this.transactions.readOthers().catch(() => {})
+        const isRead = !outbox.mayDiffer || (await this.#catchUp())
+        if (!options.hears()) await this.transactions.readNew().catch(() => {})
         signal.throwIfAborted()
         acknowledgements.awaitData()
-        if (options.follows()) return false
-        const isReached = options.isReached() === true
-        if (isReached) await sender.flush(signal)
-        else if (outbox.pending > 0) listener.unreached()
-        return isReached
+        try {
+          if (options.follows()) return false
+          const isReached = options.isReached() === true
+          if (isReached) await sender.flush(signal)
+          else if (outbox.pending > 0) listener.unreached()
+          return isReached
+        } finally {
+          // It differs again since it was read.
+          if (outbox.mayDiffer) this.#scheduler.tell('want')
+          if (!isRead) outbox.mayDiffer = true
+        }
       },
       // A run that sends nothing does not end a row of failures.
       proves: (wasReached) => wasReached,
@@ -234,7 +238,7 @@ export class Mutations {
   /** Starts sending, or sends again, as the event `type` asks. */
   tell(type: 'start' | 'want' | 'hurry' | 'resume' | 'renew'): void {
     // A tab that was closed right after a write may have told nobody of it.
-    if (type === 'hurry') this.#mayDiffer = true
+    if (type === 'hurry') this.#outbox.mayDiffer = true
     // The server may accept transactions from another caller.
     this.#scheduler.tell(type === 'renew' && isPause(this.#scheduler.failure) ? 'resume' : type)
   }
@@ -242,13 +246,13 @@ export class Mutations {
   /** Another tab has changed the stored transactions. */
   heard(news: OutboxNews): void {
     if (this.#options.ended()) return
-    this.acknowledgements.removed(news.removed)
-    if (this.transactions.heard(news)) this.readAgain()
+    this.transactions.heard(news)
+    if (this.#outbox.mayDiffer) this.#scheduler.tell('want')
   }
 
   /** Other tabs may have changed stored transactions unheard: reads them, and sends what is to be sent. */
   readAgain(): void {
-    this.#mayDiffer = true
+    this.#outbox.mayDiffer = true
     this.#scheduler.tell('want')
   }
 
@@ -342,12 +346,13 @@ export class Mutations {
     return redone
   }
 
-  /** Reads what other tabs have changed. Never rejects: the next run tries again. */
-  async #catchUp(): Promise<void> {
-    this.#mayDiffer = false
-    await this.transactions.catchUp().catch(() => {
-      this.#mayDiffer = true
-    })
+  /** Reads what other tabs have changed. Resolves with whether that has succeeded. */
+  #catchUp(): Promise<boolean> {
+    this.#outbox.mayDiffer = false
+    return this.transactions.catchUp().then(
+      () => true,
+      () => false,
+    )
   }
 
   /** Connects the events of the parts with each other and with the engine. */

@@ -42,7 +42,8 @@ export function signOut(
     if (!isKept) tx.delete('meta', metaKeys.caller)
     if (pending !== 'keep') tx.delete('outbox', {})
     for (const record of isKept ? records : []) {
-      tx.put('outbox', record.id, JSON.stringify({ ...record, life: next }))
+      const key = record.key ?? `${stored.last}/${record.id}`
+      tx.put('outbox', key, JSON.stringify({ ...record, key, life: next }))
     }
     tx.put('outbox', lifeKey, next)
     tx.put('meta', metaKeys.life, next)
