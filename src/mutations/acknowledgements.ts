@@ -44,8 +44,6 @@ export interface AcknowledgementsOptions {
 }
 
 export type AcknowledgementsListener = Pick<RollbackListener, 'queued' | 'rejectionShown'> & {
-  /** The data contains a transaction of another client, which may have left the transaction on the disk. */
-  others(): void
   /** The data does not yet show the effect of a result. */
   missing(): void
 }
@@ -172,7 +170,7 @@ export class Acknowledgements implements SenderListener {
    * rows before them.
    */
   heard(message: DeltaMessage, confirmed: readonly DeltaFrame[], rows: RowSource): void {
-    const { outbox, rollback, listener, position } = this.#options
+    const { outbox, rollback, position } = this.#options
     const { frames, epoch = position()?.epoch } = message
     const reached = new Map<LocalTransaction, number>()
     if (this.#shownOthers.size > maxOtherIds) this.#shownOthers.clear()
@@ -180,7 +178,6 @@ export class Acknowledgements implements SenderListener {
       const transaction = tx === undefined ? undefined : outbox.get(tx)
       if (transaction) reached.set(transaction, Math.max(sid, reached.get(transaction) ?? sid))
       if (tx === undefined || outbox.knows(tx)) continue
-      if (!this.#shownOthers.has(tx)) listener.others()
       this.#shownOthers.set(tx, sid)
     }
     for (const [transaction, sid] of reached) {

@@ -4,7 +4,6 @@ import type { ErrorReporter } from '../base/error-reporter.ts'
 import { type ClosedError, ConfigurationError, isSyncError } from '../base/errors.ts'
 import { createIds } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
-import { Timer } from '../base/timer.ts'
 import type { Models } from '../models/models.ts'
 import type { Credentials } from '../network/credentials.ts'
 import { isAnswered } from '../network/failure.ts'
@@ -33,11 +32,6 @@ import type { Merge, MutateOptions, WriterOutbox } from './writer.ts'
 
 /** The wait before the next try, in ms, after the server has refused all transactions. */
 const pauseMs = 300_000
-
-/**
- * The delay, in ms, before the client reads transactions of other clients from the disk after the data has shown one.
- */
-const othersMs = 1_000
 
 /** The number of requests that may fail in a row before `status.writes.paused` says so. */
 const maxLost = 2
@@ -108,17 +102,17 @@ export class Mutations {
   readonly #rejected: RejectedTransactions
   readonly #scheduler: Schedule<boolean>
   readonly #undoStack: UndoStack
-  readonly #others: Timer
 
   constructor(options: MutationsOptions) {
     const { environment, disk, replica, use, reporter, commit, listener } = options
     this.#options = options
     const outbox = new Outbox(options.onListenerError, () => commit.mark())
     this.#outbox = outbox
-    this.#others = new Timer(environment.clock, () => this.readAgain())
     this.#log = new OutboxLog(async (change) => {
       await disk.open()
-      const written = await disk.outbox.write({ ...change, after: outbox.last, hears: options.hears() })
+      const { last } = outbox
+      const hears = last !== undefined && options.hears()
+      const written = await disk.outbox.write({ ...change, after: last, hears })
       if (written.stored.size > 0) listener.stored([...written.stored.values()])
       return written
     })
@@ -269,7 +263,6 @@ export class Mutations {
     // The last request may have started a timer. Keep the timers if sending was started again.
     if (this.#scheduler.phase !== 'halted') return
     this.acknowledgements.stop()
-    this.#others.clear()
   }
 
   /** Resolves once every pending write to the disk has succeeded or failed. */
@@ -361,9 +354,6 @@ export class Mutations {
     return {
       ...listener,
       queued: () => this.#scheduler.tell('want'),
-      others: () => {
-        if (!this.#options.hears()) this.#others.within(othersMs)
-      },
       restored: (transaction, lost) => {
         this.#undoStack.replace(lost, transaction)
         this.#rejected.restored(transaction)

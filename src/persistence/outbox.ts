@@ -225,7 +225,7 @@ export function openOutbox(connection: StoreConnection, life?: string): OutboxSt
     tx: StoreTransaction,
     put: readonly OutboxRecord[],
     parts: readonly Part[],
-    heard = '',
+    heard: string,
   ): Promise<OutboxWritten> => {
     let entries: Promise<readonly OutboxEntry[]> | undefined
     /** What is stored of a transaction, and where that is or can be. */
@@ -279,26 +279,24 @@ export function openOutbox(connection: StoreConnection, life?: string): OutboxSt
         const [now, { records }] = await Promise.all([readLife(tx), readOutbox(tx, life)])
         return now === undefined || now === life ? [] : records
       }),
-    write: async (all, isAgain) => {
-      const { put = [], after, hears, keep = [], update = [], send = [], restore = [], end = [] } = all
-      const isNew = [keep, update, send, restore, end].every(({ length }) => length === 0)
-      const stored = isNew && hears && !isAgain && after !== undefined ? await add(put, after) : undefined
-      if (stored) return { stored, refused: new Map() }
-      const of = (part: Part[0], entries: readonly OutboxEntry[]) =>
-        entries.map((entry): Part => [part, entry])
+    write: async ({ put = [], after = '', hears, end = [], ...rest }, isAgain) => {
       const parts = [
-        ...of('keep', isAgain ? [...put, ...keep] : keep),
-        ...of('update', update),
-        ...of('send', send),
-        ...of('restore', restore),
+        ...(['keep', 'update', 'send', 'restore'] as const).flatMap((part) =>
+          (rest[part] ?? []).map((entry): Part => [part, entry]),
+        ),
         ...end.map((entry): Part => [entry.state, entry]),
       ]
-      const body = (tx: StoreTransaction) => change(tx, isAgain ? [] : put, parts, after)
-      // What is written in an earlier life is stored, and never sent.
-      if (isNew) return connection.transaction(writing, body)
+      const again = isAgain ? put.map((entry): Part => ['keep', entry]) : []
+      const body = (tx: StoreTransaction) => change(tx, isAgain ? [] : put, [...again, ...parts], after)
+      if (parts.length === 0) {
+        const stored = hears && !isAgain ? await add(put, after) : undefined
+        // What is written in an earlier life is stored, and never sent.
+        return stored ? { stored, refused: new Map() } : connection.transaction(writing, body)
+      }
       // If a power cut takes these back, the server or the data brings them again.
-      const isKnownElsewhere =
-        [...put, ...keep, ...restore].length === 0 && end.every(({ state }) => state === 'synced')
+      const isKnownElsewhere = parts.every(
+        ([part]) => part === 'update' || part === 'send' || part === 'synced',
+      )
       return transact({ ...writing, durability: isKnownElsewhere ? 'relaxed' : 'strict' }, body)
     },
   }
