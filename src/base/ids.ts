@@ -3,8 +3,6 @@ import type { Clock, Random } from './environment.ts'
 /** Makes ids whose sort order is the order in which they were made. */
 export interface Ids {
   next(): string
-  /** Makes all further ids greater than `id`, whatever the clock says. */
-  follow(id: string): void
 }
 
 /**
@@ -24,12 +22,6 @@ export function createIds(clock: Pick<Clock, 'now'>, random: Random): Ids {
       const tail = hexOf([(first & 0x3f) | 0x80, ...rest])
       const digits = `${hex(ms, 12)}7${hex(count, 3)}${tail}`
       return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
-    },
-    follow(id) {
-      const digits = id.replaceAll('-', '')
-      const at = Number.parseInt(digits.slice(0, 12), 16)
-      const counter = Number.parseInt(digits.slice(13, 16), 16)
-      if (at > ms || (at === ms && counter > count)) [ms, count] = [at, counter]
     },
   }
 }

@@ -193,8 +193,8 @@ export class Following {
   }
 
   /** Tells the other tabs of a change of the stored transactions. */
-  tellOutbox(news: OutboxNews): void {
-    this.#channel.post({ type: 'outbox', news })
+  tellOutbox(entries: OutboxNews): void {
+    this.#channel.post({ type: 'outbox', entries })
   }
 
   /** Tells the followers of the status, if it has changed. */
@@ -285,7 +285,7 @@ export class Following {
         listener.followed()
         return
       case 'outbox':
-        listener.outbox(message.news)
+        listener.outbox(message.entries)
         return
       case 'sync':
         if (disk.leads && isRunning()) void this.#answerSync(from, message.n)

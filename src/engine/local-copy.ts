@@ -324,9 +324,9 @@ export class LocalCopy {
     } else this.#continue(since)
   }
 
-  /** Stores `entry`, and removes the transactions that the data contains from the disk. */
+  /** Stores `entry`, and the ends of the transactions that the data contains. */
   #record(entry: JournalEntry, later?: boolean): void {
-    this.disk.record({ ...entry, removes: this.#options.acknowledgements.toRemove }, later)
+    this.disk.record({ ...entry, ends: this.#options.acknowledgements.toEnd }, later)
   }
 
   /** Stores the caller whose data this is. Call before storing the data. Never rejects. */

@@ -20,17 +20,17 @@ export function onDisk(parts: Parts): DiskListener {
     async leads() {
       await parts.copy.lead()
       parts.following.begin()
-      parts.mutations.acknowledgements.leaveAgain()
+      parts.mutations.acknowledgements.endAgain()
     },
     fenced: () => parts.leadership.fenced(),
     signedOut: () => void signOut(parts),
-    removed(ids) {
-      parts.mutations.acknowledgements.removed(ids)
-      parts.following.tellOutbox({ records: [], gone: [], removed: ids })
+    ended(ends) {
+      parts.mutations.acknowledgements.ended(ends)
+      parts.following.tellOutbox(ends)
     },
     storeAgain() {
       parts.mutations.transactions.storeAgain()
-      parts.mutations.acknowledgements.leaveAgain()
+      parts.mutations.acknowledgements.endAgain()
     },
     lost() {
       if (!parts.copy.position) return

@@ -2,7 +2,13 @@ import type { Clock } from '../base/environment.ts'
 import { type RejectedError, toStorageError } from '../base/errors.ts'
 import { Timer } from '../base/timer.ts'
 import type { Disk } from '../persistence/disk.ts'
-import type { OutboxNews, OutboxRecord } from '../persistence/outbox.ts'
+import {
+  endOf,
+  type OutboxEnd,
+  type OutboxEntry,
+  type OutboxNews,
+  type OutboxRecord,
+} from '../persistence/outbox.ts'
 import { type HistoryPosition, isOtherEpochOrBehind } from '../protocol/bootstrap.ts'
 import type { DeltaFrame, DeltaMessage } from '../protocol/delta.ts'
 import type { RowChange, RowSource } from '../protocol/fold.ts'
@@ -44,8 +50,6 @@ export interface AcknowledgementsOptions {
 }
 
 export type AcknowledgementsListener = Pick<RollbackListener, 'queued' | 'rejectionShown'> & {
-  /** The data contains a transaction of another client, which may have left the transaction on the disk. */
-  others(): void
   /** The data does not yet show the effect of a result. */
   missing(): void
   /** It is known what has become of stored transactions. */
@@ -67,7 +71,7 @@ export class Acknowledgements implements SenderListener {
   /** Transactions whose current state is to be written to the disk. */
   readonly #toStore = new Set<LocalTransaction>()
   /** Records of transactions that the data contains and that are still on the disk, by id. */
-  readonly #toRemove = new Map<string, OutboxRecord>()
+  readonly #toEnd = new Map<string, OutboxRecord>()
 
   constructor(options: AcknowledgementsOptions) {
     this.#options = options
@@ -86,9 +90,14 @@ export class Acknowledgements implements SenderListener {
     await this.#storeNow()
   }
 
-  /** The ids of the transactions that the data contains and that are still on the disk. */
-  get toRemove(): readonly string[] {
-    return [...this.#toRemove.keys()]
+  /**
+   * The ends of the transactions that the data contains and that are still on the disk. Those that may be elsewhere on
+   * the disk are left out.
+   */
+  get toEnd(): readonly OutboxEnd[] {
+    return [...this.#toEnd.values()].flatMap((record) =>
+      record.key === undefined || record.key.includes('/') ? [] : endOf(record, 'synced'),
+    )
   }
 
   /**
@@ -105,46 +114,53 @@ export class Acknowledgements implements SenderListener {
    * fails, the transactions are sent all the same: they are safer at the server. But nothing is sent if the user has
    * signed out, which the write tells.
    */
-  async sending(
-    transactions: readonly LocalTransaction[],
-    first: readonly LocalTransaction[],
-  ): Promise<void> {
+  async sending(transactions: readonly LocalTransaction[]): Promise<void> {
     const { log, rollback } = this.#options
-    if (!transactions.some(({ isStored }) => isStored)) return
-    const send = first.flatMap(({ isStored, record }) => (isStored ? record : []))
-    const written = log.change({ send }).catch((error): string[] => {
+    const send = transactions.flatMap(({ isStored, record }) => (isStored ? record : []))
+    if (send.length === 0) return
+    const { refused } = await log.change({ send }).catch((error) => {
       if (toStorageError(error).code === 'signed_out') throw error
-      return []
+      return { refused: new Map<string, OutboxEntry>() }
     })
-    const cancelled = new Set(await written)
-    for (const transaction of first) if (cancelled.has(transaction.id)) rollback.withdraw(transaction)
+    for (const transaction of transactions) {
+      const entry = refused.get(transaction.id)
+      if (entry?.state === 'cancelled' || entry?.state === 'discarded') rollback.withdraw(transaction)
+      else if (entry) this.settle(transaction, entry)
+    }
   }
 
   accepted(transaction: LocalTransaction, sid: number, epoch: string | undefined): void {
     if (!this.#options.outbox.accept(transaction, sid, epoch)) return
     this.#store(transaction)
     // The other tabs would hear of it only once it is stored.
-    if (transaction.isStored)
-      this.#options.listener.stored({ records: [transaction.record], gone: [], removed: [] })
+    if (transaction.isStored) this.#options.listener.stored([transaction.record])
     this.#awaitEcho(sid)
   }
 
-  /** Another tab has stored `record` as what has become of `transaction`. */
-  settle(transaction: LocalTransaction, record: OutboxRecord): void {
+  /** Another tab has stored `entry` as what has become of `transaction`. */
+  settle(transaction: LocalTransaction, entry: OutboxEntry): void {
     const { outbox, rollback } = this.#options
-    const { state, sid = 0, acceptedEpoch, error } = record
-    // Another version of the application could not migrate it. This version may be able to send it.
-    if (state === 'rejected' && error?.code !== 'migration')
-      rollback.rejectedElsewhere(transaction, rejectionOf(record))
-    else if (state === 'sending' && isUnsent(transaction)) {
-      for (const type of ['send', 'unsent'] as const) transaction.dispatch({ type })
-    } else if (state === 'accepted' && outbox.accept(transaction, sid, acceptedEpoch)) this.#awaitEcho(sid)
-  }
-
-  /** Another tab has removed `transaction` from the disk, because the stored data up to `sid` contains it. */
-  settleRemoved(transaction: LocalTransaction, sid: number): void {
-    const { epoch } = this.#options.position() ?? {}
-    if (this.#options.outbox.accept(transaction, sid, epoch, true)) this.#awaitEcho(sid)
+    switch (entry.state) {
+      case 'sending':
+        if (!isUnsent(transaction)) return
+        for (const type of ['send', 'unsent'] as const) transaction.dispatch({ type })
+        return
+      case 'accepted':
+      case 'synced': {
+        const { state, sid = 0, acceptedEpoch } = entry
+        if (outbox.accept(transaction, sid, acceptedEpoch, state === 'synced')) this.#awaitEcho(sid)
+        return
+      }
+      case 'rejected':
+        // Another version of the application could not migrate it. This version may be able to send it.
+        if (entry.error?.code === 'migration') return
+        rollback.rejectedElsewhere(transaction, rejectionOf(entry))
+        return
+      case 'cancelled':
+      case 'discarded':
+        if (transaction.state === 'rejected') rollback.drop([transaction])
+        else if (transaction.state === 'queued') rollback.withdraw(transaction)
+    }
   }
 
   rejected(transaction: LocalTransaction, error: RejectedError, sid: number): void {
@@ -164,7 +180,7 @@ export class Acknowledgements implements SenderListener {
    * rows before them.
    */
   heard(message: DeltaMessage, confirmed: readonly DeltaFrame[], rows: RowSource): void {
-    const { outbox, rollback, listener, position } = this.#options
+    const { outbox, rollback, position } = this.#options
     const { frames, epoch = position()?.epoch } = message
     const reached = new Map<LocalTransaction, number>()
     if (this.#shownOthers.size > maxOtherIds) this.#shownOthers.clear()
@@ -172,7 +188,6 @@ export class Acknowledgements implements SenderListener {
       const transaction = tx === undefined ? undefined : outbox.get(tx)
       if (transaction) reached.set(transaction, Math.max(sid, reached.get(transaction) ?? sid))
       if (tx === undefined || outbox.knows(tx)) continue
-      if (!this.#shownOthers.has(tx)) listener.others()
       this.#shownOthers.set(tx, sid)
     }
     for (const [transaction, sid] of reached) {
@@ -186,7 +201,7 @@ export class Acknowledgements implements SenderListener {
 
   /**
    * Returns `record`, which another client has stored, as this client has to treat it. Returns `undefined` if the data
-   * contains the transaction, and removes the record from the disk. A transaction that was accepted in another history
+   * contains the transaction, and ends it on the disk. A transaction that was accepted in another history
    * counts as sent.
    */
   take(record: OutboxRecord): OutboxRecord | undefined {
@@ -196,9 +211,9 @@ export class Acknowledgements implements SenderListener {
     const isOther = isAccepted && isOtherEpoch(data, acceptedEpoch)
     const isShown = isAccepted && (isOther ? seen : sid <= data.confirmed)
     const shownAt = this.#shownOthers.get(id)
-    if (isShown) this.#removeStored([record])
+    if (isShown) this.#endStored([record])
     else if (shownAt !== undefined) {
-      this.#removeStored([{ ...record, state: 'accepted', sid: shownAt, acceptedEpoch: data?.epoch }])
+      this.#endStored([{ ...record, state: 'accepted', sid: shownAt, acceptedEpoch: data?.epoch }])
     } else return isOther ? { ...record, state: 'sending' } : record
     return undefined
   }
@@ -260,30 +275,37 @@ export class Acknowledgements implements SenderListener {
       this.#toStore.delete(transaction)
       transaction.dispatch({ type: 'sync' })
     }
-    this.#removeStored(accepted)
+    this.#endStored(accepted)
     if (this.#options.outbox.waitsForData) this.#options.listener.queued()
   }
 
   /**
-   * Removes transactions from the disk that the data contains: with the data, or once it is stored, so that a restart
-   * shows them, too.
+   * Ends transactions on the disk that the data contains: with the data, or once it is stored, so that a restart shows
+   * them, too.
    */
-  #removeStored(records: readonly OutboxRecord[]): void {
-    for (const record of records) this.#toRemove.set(record.id, record)
+  #endStored(records: readonly OutboxRecord[]): void {
+    const { mayBeLost } = this.#options.outbox
+    for (const record of records)
+      this.#toEnd.set(record.id, mayBeLost ? { ...record, key: undefined } : record)
     this.#storing.within(storeMs)
   }
 
-  /** Transactions were removed from the disk. */
-  removed(ids: readonly string[]): void {
-    for (const id of ids) this.#toRemove.delete(id)
+  /** The disk is another one: what is to end may be elsewhere on it. */
+  forgetKeys(): void {
+    for (const [id, record] of this.#toEnd) this.#toEnd.set(id, { ...record, key: undefined })
+  }
+
+  /** The ends of transactions are stored. */
+  ended(ends: readonly OutboxEntry[]): void {
+    for (const { id } of ends) this.#toEnd.delete(id)
   }
 
   /**
-   * Tries again to remove transactions from the disk. To be called when the disk may accept writes again, and when this
+   * Tries again to end transactions on the disk. To be called when the disk may accept writes again, and when this
    * client begins to lead.
    */
-  leaveAgain(): void {
-    if (this.#toRemove.size + this.#toStore.size > 0) void this.#storeNow()
+  endAgain(): void {
+    if (this.#toEnd.size + this.#toStore.size > 0) void this.#storeNow()
   }
 
   /**
@@ -295,22 +317,22 @@ export class Acknowledgements implements SenderListener {
     this.#storing.clear()
     // The leader hears the same, and stores it.
     if (follows()) return
-    const canRemove = await disk.stored().then(
+    const canEnd = await disk.stored().then(
       () => disk.leads,
       () => false,
     )
     const update = [...this.#toStore].map(({ record }) => record)
     this.#toStore.clear()
-    const remove = canRemove ? this.toRemove : []
-    const unseen = canRemove ? [] : [...this.#toRemove.values()].filter(({ seen }) => !seen)
+    const end = canEnd ? [...this.#toEnd.values()].map((record) => endOf(record, 'synced')) : []
+    const unseen = canEnd ? [] : [...this.#toEnd.values()].filter(({ seen }) => !seen)
     for (const record of unseen) {
       const seen = { ...record, seen: true }
-      this.#toRemove.set(record.id, seen)
+      this.#toEnd.set(record.id, seen)
       update.push(seen)
     }
-    if (update.length + remove.length === 0) return
-    await log.change({ update, remove }).then(
-      () => this.removed(remove),
+    if (update.length + end.length === 0) return
+    await log.change({ update, end }).then(
+      () => this.ended(end),
       () => {},
     )
   }

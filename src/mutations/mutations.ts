@@ -4,7 +4,6 @@ import type { ErrorReporter } from '../base/error-reporter.ts'
 import { type ClosedError, ConfigurationError, isSyncError } from '../base/errors.ts'
 import { createIds } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
-import { Timer } from '../base/timer.ts'
 import type { Models } from '../models/models.ts'
 import type { Credentials } from '../network/credentials.ts'
 import { isAnswered } from '../network/failure.ts'
@@ -12,7 +11,7 @@ import { noTxUrl } from '../network/http.ts'
 import { Schedule } from '../network/schedule.ts'
 import type { Transport } from '../network/transport.ts'
 import type { Disk } from '../persistence/disk.ts'
-import { newsOf, type OutboxNews, type OutboxRecord } from '../persistence/outbox.ts'
+import type { OutboxNews, OutboxRecord } from '../persistence/outbox.ts'
 import type { TxCodec } from '../protocol/tx.ts'
 import type { Replica } from '../records/replica.ts'
 import { Acknowledgements, type AcknowledgementsListener } from './acknowledgements.ts'
@@ -33,11 +32,6 @@ import type { Merge, MutateOptions, WriterOutbox } from './writer.ts'
 
 /** The wait before the next try, in ms, after the server has refused all transactions. */
 const pauseMs = 300_000
-
-/**
- * The delay, in ms, before the client reads transactions of other clients from the disk after the data has shown one.
- */
-const othersMs = 1_000
 
 /** The number of requests that may fail in a row before `status.writes.paused` says so. */
 const maxLost = 2
@@ -108,21 +102,19 @@ export class Mutations {
   readonly #rejected: RejectedTransactions
   readonly #scheduler: Schedule<boolean>
   readonly #undoStack: UndoStack
-  readonly #others: Timer
-  /** Whether other tabs may have changed stored transactions unheard. */
-  #mayDiffer = true
 
   constructor(options: MutationsOptions) {
     const { environment, disk, replica, use, reporter, commit, listener } = options
     this.#options = options
     const outbox = new Outbox(options.onListenerError, () => commit.mark())
     this.#outbox = outbox
-    this.#others = new Timer(environment.clock, () => this.transactions.readOthers().catch(() => {}))
     this.#log = new OutboxLog(async (change) => {
       await disk.open()
-      const skipped = await disk.outbox.write(change)
-      listener.stored(newsOf(change, skipped))
-      return skipped
+      const { last } = outbox
+      const hears = last !== undefined && options.hears()
+      const written = await disk.outbox.write({ ...change, after: last, hears })
+      if (written.stored.size > 0) listener.stored([...written.stored.values()])
+      return written
     })
     const shared = {
       ...options,
@@ -159,15 +151,21 @@ export class Mutations {
         await this.transactions.open()
         // Send older transactions of other clients first. If reading them fails, send the rest: it is safer at the
         // server.
-        if (this.#mayDiffer) await this.#catchUp()
-        else if (!options.hears()) await this.transactions.readOthers().catch(() => {})
+        const isRead = !outbox.mayDiffer || (await this.#catchUp())
+        if (!options.hears()) await this.transactions.readNew().catch(() => {})
         signal.throwIfAborted()
         acknowledgements.awaitData()
-        if (options.follows()) return false
-        const isReached = options.isReached() === true
-        if (isReached) await sender.flush(signal)
-        else if (outbox.pending > 0) listener.unreached()
-        return isReached
+        try {
+          if (options.follows()) return false
+          const isReached = options.isReached() === true
+          if (isReached) await sender.flush(signal)
+          else if (outbox.pending > 0) listener.unreached()
+          return isReached
+        } finally {
+          // It differs again since it was read.
+          if (outbox.mayDiffer) this.#scheduler.tell('want')
+          if (!isRead) outbox.mayDiffer = true
+        }
       },
       // A run that sends nothing does not end a row of failures.
       proves: (wasReached) => wasReached,
@@ -234,7 +232,7 @@ export class Mutations {
   /** Starts sending, or sends again, as the event `type` asks. */
   tell(type: 'start' | 'want' | 'hurry' | 'resume' | 'renew'): void {
     // A tab that was closed right after a write may have told nobody of it.
-    if (type === 'hurry') this.#mayDiffer = true
+    if (type === 'hurry') this.#outbox.mayDiffer = true
     // The server may accept transactions from another caller.
     this.#scheduler.tell(type === 'renew' && isPause(this.#scheduler.failure) ? 'resume' : type)
   }
@@ -242,13 +240,13 @@ export class Mutations {
   /** Another tab has changed the stored transactions. */
   heard(news: OutboxNews): void {
     if (this.#options.ended()) return
-    this.acknowledgements.removed(news.removed)
-    if (this.transactions.heard(news)) this.readAgain()
+    this.transactions.heard(news)
+    if (this.#outbox.mayDiffer) this.#scheduler.tell('want')
   }
 
   /** Other tabs may have changed stored transactions unheard: reads them, and sends what is to be sent. */
   readAgain(): void {
-    this.#mayDiffer = true
+    this.#outbox.mayDiffer = true
     this.#scheduler.tell('want')
   }
 
@@ -265,7 +263,6 @@ export class Mutations {
     // The last request may have started a timer. Keep the timers if sending was started again.
     if (this.#scheduler.phase !== 'halted') return
     this.acknowledgements.stop()
-    this.#others.clear()
   }
 
   /** Resolves once every pending write to the disk has succeeded or failed. */
@@ -298,7 +295,7 @@ export class Mutations {
   /** The ids of the transactions that the server has accepted and the disk may still have. */
   get accepted(): readonly string[] {
     const accepted = this.#outbox.list().filter(({ state }) => state === 'accepted')
-    return [...accepted.map(({ id }) => id), ...this.acknowledgements.toRemove]
+    return [...accepted.map(({ id }) => id), ...this.acknowledgements.toEnd.map(({ id }) => id)]
   }
 
   /**
@@ -348,12 +345,13 @@ export class Mutations {
     return redone
   }
 
-  /** Reads what other tabs have changed. Never rejects: the next run tries again. */
-  async #catchUp(): Promise<void> {
-    this.#mayDiffer = false
-    await this.transactions.catchUp().catch(() => {
-      this.#mayDiffer = true
-    })
+  /** Reads what other tabs have changed. Resolves with whether that has succeeded. */
+  #catchUp(): Promise<boolean> {
+    this.#outbox.mayDiffer = false
+    return this.transactions.catchUp().then(
+      () => true,
+      () => false,
+    )
   }
 
   /** Connects the events of the parts with each other and with the engine. */
@@ -362,9 +360,6 @@ export class Mutations {
     return {
       ...listener,
       queued: () => this.#scheduler.tell('want'),
-      others: () => {
-        if (!this.#options.hears()) this.#others.within(othersMs)
-      },
       restored: (transaction, lost) => {
         this.#undoStack.replace(lost, transaction)
         this.#rejected.restored(transaction)

@@ -1,4 +1,5 @@
 import type { RejectedError } from '../base/errors.ts'
+import type { OutboxWritten } from '../persistence/outbox.ts'
 import type { RowChange } from '../protocol/fold.ts'
 import type { Replica } from '../records/replica.ts'
 import { type Effect, effectsOf } from './inverse.ts'
@@ -51,6 +52,19 @@ export class OptimisticUpdates {
     this.#options.outbox.remove(transaction)
     transaction.amend(change)
     this.exchange([], [transaction])
+  }
+
+  /** Puts transactions that were stored as `written` says into the places that they have on the disk. */
+  place(transactions: readonly LocalTransaction[], { stored }: OutboxWritten): void {
+    const { outbox } = this.#options
+    const moved = transactions.filter((transaction) => {
+      const { key } = stored.get(transaction.id) ?? transaction.record
+      if (key === transaction.record.key) return false
+      transaction.amend({ key })
+      // Nothing comes between it and what is not stored yet.
+      return !outbox.follow(key) && outbox.get(transaction.id) === transaction
+    })
+    if (moved.length > 0) this.exchange([], moved)
   }
 
   /**

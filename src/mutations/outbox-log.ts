@@ -1,22 +1,24 @@
-import type { OutboxChange, OutboxRecord, OutboxStore } from '../persistence/outbox.ts'
+import type { OutboxChange, OutboxRecord, OutboxWritten } from '../persistence/outbox.ts'
+
+type Write = (change: OutboxChange) => Promise<OutboxWritten>
 
 /** Writes transactions to the disk, in order. Records that are put during a write are written together afterwards. */
 export class OutboxLog {
-  readonly #write: OutboxStore['write']
+  readonly #write: Write
   #last: Promise<unknown> = Promise.resolve()
-  #next: { readonly records: (() => OutboxRecord)[]; readonly written: Promise<void> } | undefined
+  #next: { readonly records: (() => OutboxRecord)[]; readonly written: Promise<OutboxWritten> } | undefined
 
-  constructor(write: OutboxStore['write']) {
+  constructor(write: Write) {
     this.#write = write
   }
 
-  /** Resolves once `record` is on the disk, as it is when its turn to be written comes. */
-  put(record: () => OutboxRecord): Promise<void> {
+  /** Stores `record` as it is when its turn comes. Resolves as `OutboxStore.write` does. */
+  put(record: () => OutboxRecord): Promise<OutboxWritten> {
     if (!this.#next) {
       const records: (() => OutboxRecord)[] = []
       const written = this.#after(async () => {
         if (this.#next?.records === records) this.#next = undefined
-        await this.#write({ put: records.map((read) => read()) })
+        return this.#write({ put: records.map((read) => read()) })
       })
       this.#next = { records, written }
     }
@@ -25,7 +27,7 @@ export class OutboxLog {
   }
 
   /** Resolves as `OutboxStore.write` does. A function returns the change when its turn comes. */
-  change(change: OutboxChange | (() => OutboxChange)): Promise<readonly string[]> {
+  change(change: OutboxChange | (() => OutboxChange)): Promise<OutboxWritten> {
     this.#next = undefined
     return this.#after(() => this.#write(typeof change === 'function' ? change() : change))
   }

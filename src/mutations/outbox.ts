@@ -1,5 +1,6 @@
 import { Emitter, type Unsubscribe } from '../base/emitter.ts'
 import type { RejectedError } from '../base/errors.ts'
+import { nextKey } from '../persistence/outbox.ts'
 import type { TxCodec, TxOp, WireTransaction } from '../protocol/tx.ts'
 import { additionsOf, ByRecord } from './by-record.ts'
 import { Results } from './results.ts'
@@ -12,7 +13,16 @@ const maxChars = 256_000
 export class Outbox {
   readonly results = new Results()
   readonly #all = new Map<string, LocalTransaction>()
-  /** The highest id that was ever added. */
+  /**
+   * Whether other clients may have changed stored transactions unheard. They may come before those that are here: read
+   * them before more is sent.
+   */
+  mayDiffer = true
+  /** Whether the database was opened again and may lack the transactions that are here. */
+  mayBeLost = false
+  /** See {@link last}. */
+  #last: string | undefined
+  /** The highest place of all that was ever added. */
   #highest = ''
   readonly #rejected = new Set<LocalTransaction>()
   #waitsForData = false
@@ -79,7 +89,7 @@ export class Outbox {
 
   #add(transaction: LocalTransaction): void {
     this.#all.set(transaction.id, transaction)
-    if (transaction.id > this.#highest) this.#highest = transaction.id
+    if (placeOf(transaction) > this.#highest) this.#highest = placeOf(transaction)
     this.#known.add(transaction.id)
     this.#byRecord.add(transaction)
     if (transaction.state === 'accepted') this.results.add(transaction, transaction.record.sid)
@@ -92,17 +102,38 @@ export class Outbox {
     return this.#known.has(id)
   }
 
-  /** Forgets ids that are neither in the outbox nor in `stored`, the ids of all transactions on the disk. */
-  forgetAllBut(stored: ReadonlySet<string>): void {
+  /** Forgets ids that are neither in the outbox nor among those of `stored`, all that is on the disk. */
+  forgetAllBut(stored: ReadonlyMap<string, unknown>): void {
     for (const id of this.#known) if (!stored.has(id) && !this.#all.has(id)) this.#known.delete(id)
   }
 
-  /** Adds transactions in the order of their ids. Returns all transactions from the first added one on, in order. */
+  /** The key of the last stored transaction that was heard of; `undefined` until the disk was read. */
+  get last(): string | undefined {
+    return this.#last
+  }
+
+  /** The disk was read up to the key `last`. */
+  hasRead(last: string): void {
+    if (last >= (this.#last ?? '')) this.#last = last
+  }
+
+  /** A transaction or its end is stored as `key`. Returns whether that comes after all that were heard of. */
+  follow(key: string | undefined): boolean {
+    if (key === undefined || this.#last === undefined || key <= this.#last) return false
+    if (key !== nextKey(this.#last)) this.mayDiffer = true
+    this.#last = key
+    return true
+  }
+
+  /**
+   * Adds transactions in the order of their keys, those without one last; or puts those that are here into their new
+   * places. Returns all transactions from the first of them on, in order.
+   */
   insert(added: readonly LocalTransaction[]): readonly LocalTransaction[] {
-    const first = added.map(({ id }) => id).sort()[0]
+    const first = added.map(placeOf).sort()[0]
     if (first === undefined) return []
     const existing = first > this.#highest ? [] : this.list()
-    const moved = [...existing, ...added].filter(({ id }) => id >= first).sort(byId)
+    const moved = [...new Set([...existing, ...added])].filter((one) => placeOf(one) >= first).sort(inOrder)
     for (const transaction of moved) {
       const isKnown = this.#all.delete(transaction.id)
       if (isKnown) this.#all.set(transaction.id, transaction)
@@ -117,11 +148,6 @@ export class Outbox {
     this.#byRecord.remove(transaction)
     this.results.remove(transaction)
     this.touch()
-  }
-
-  /** Whether no transaction with a higher id was ever added. */
-  isNewest({ id }: LocalTransaction): boolean {
-    return id === this.#highest
   }
 
   /** The ids of pending transactions that the conditional `ops` build on. */
@@ -192,7 +218,7 @@ export class Outbox {
    */
   shownAt(sid: number, results: number): readonly LocalTransaction[] {
     const shown = new Set<LocalTransaction>()
-    for (const transaction of [...this.results.shownAt('accepted', sid, results)].sort(byId)) {
+    for (const transaction of [...this.results.shownAt('accepted', sid, results)].sort(inOrder)) {
       if (!this.#isCovered(transaction, shown)) shown.add(transaction)
     }
     return [...shown]
@@ -221,18 +247,24 @@ export class Outbox {
    * Whether an earlier transaction that is not among `gone` changes a record of this one. An unsent transaction does
    * not count: on the server it comes after this one.
    */
-  #isCovered({ id, record }: LocalTransaction, gone: ReadonlySet<LocalTransaction>): boolean {
-    for (const op of record.ops) {
+  #isCovered(transaction: LocalTransaction, gone: ReadonlySet<LocalTransaction>): boolean {
+    for (const op of transaction.record.ops) {
       for (const other of this.#byRecord.of(op)) {
-        if (other.id < id && other.wasSent && other.state !== 'rejected' && !gone.has(other)) return true
+        const isEarlier = placeOf(other) < placeOf(transaction)
+        if (isEarlier && other.wasSent && other.state !== 'rejected' && !gone.has(other)) return true
       }
     }
     return false
   }
 }
 
-function byId(a: LocalTransaction, b: LocalTransaction): number {
-  return a.id < b.id ? -1 : 1
+/** Sorts as the transactions do: what is not stored yet comes after all keys, in the order in which it was made. */
+function placeOf({ record: { key, id } }: LocalTransaction): string {
+  return key ?? `o${id}`
+}
+
+function inOrder(a: LocalTransaction, b: LocalTransaction): number {
+  return placeOf(a) < placeOf(b) ? -1 : 1
 }
 
 /** Whether the server has not returned a result yet. */

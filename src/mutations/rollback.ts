@@ -1,5 +1,6 @@
 import type { ErrorReporter } from '../base/error-reporter.ts'
 import { RejectedError, type SyncError, toStorageError } from '../base/errors.ts'
+import { endOf, isEnd, type OutboxEntry } from '../persistence/outbox.ts'
 import type { OptimisticUpdates, Rejection } from './optimistic-updates.ts'
 import type { Outbox } from './outbox.ts'
 import type { OutboxLog } from './outbox-log.ts'
@@ -53,10 +54,12 @@ export class Rollback {
 
   /** Cancels an unsent transaction. If another client of the same data may have sent it, it is kept as a sent one. */
   async cancel(transaction: LocalTransaction): Promise<void> {
-    const written = this.#options.log.change({ cancel: [transaction.id] })
+    const written = this.#options.log.change(() => ({ end: [endOf(transaction.record, 'cancelled')] }))
     this.#takeOut(transaction, { type: 'cancel' })
-    const sent = await this.#removed(transaction, written)
-    if (sent.length > 0) this.#keepAsSent(transaction)
+    const { refused } = await this.#ended(transaction, written)
+    // What was never stored, nobody else has.
+    const isElsewhere = refused.get(transaction.id) !== undefined || transaction.isStored
+    if (refused.size > 0 && isElsewhere) this.#keepAsSent(transaction)
     else this.#rejectDependents(transaction)
   }
 
@@ -72,9 +75,9 @@ export class Rollback {
    * rejected.
    */
   async discard(transaction: LocalTransaction): Promise<void> {
-    const gone = this.#options.log.change({ discard: [transaction.id] })
+    const written = this.#options.log.change({ end: [endOf(transaction.record, 'discarded')] })
     this.drop([transaction])
-    await this.#removed(transaction, gone)
+    await this.#ended(transaction, written)
   }
 
   /** Removes rejected transactions that another client of the same data has discarded or retried. */
@@ -92,7 +95,7 @@ export class Rollback {
     if (this.#takeOut(transaction, { type: 'lost', error }, replaced)) this.#rejectDependents(transaction)
     if (rejected) listener.restored(rejected, transaction)
     reporter.error(error)
-    if (transaction.state === 'failed') this.#restore(replaced, [transaction.id])
+    if (transaction.state === 'failed') this.#restore(replaced, [transaction])
   }
 
   /** Restores a transaction that another client may have sent. It is sent again: the server returns its result. */
@@ -102,10 +105,10 @@ export class Rollback {
   }
 
   /**
-   * Awaits the removal of `transaction` from the disk. If the removal fails, a restart would find the transaction:
-   * restores it here, too.
+   * Awaits that `transaction` has ended on the disk. If that fails, a restart would find the transaction: restores it
+   * here, too.
    */
-  async #removed<T>(transaction: LocalTransaction, written: Promise<T>): Promise<T> {
+  async #ended<T>(transaction: LocalTransaction, written: Promise<T>): Promise<T> {
     try {
       return await written
     } catch (thrown) {
@@ -116,13 +119,14 @@ export class Rollback {
   }
 
   /**
-   * Writes the restored transactions again and removes `lost`: a store that timed out may have done the write all the
+   * Writes the restored transactions again and cancels `lost`: a store that timed out may have done the write all the
    * same.
    */
-  #restore(restored: readonly LocalTransaction[], lost: readonly string[] = []): void {
+  #restore(restored: readonly LocalTransaction[], lost: readonly LocalTransaction[] = []): void {
     const { log, outbox } = this.#options
     const restore = () => restored.filter((one) => outbox.get(one.id) === one).map(({ record }) => record)
-    log.change(() => ({ restore: restore(), remove: lost })).catch(() => {})
+    const end = lost.map(({ record }) => endOf(record, 'cancelled'))
+    log.change(() => ({ restore: restore(), end })).catch(() => {})
   }
 
   /** Returns whether the state of `transaction` has changed. */
@@ -164,7 +168,11 @@ export class Rollback {
     const kept = rejected.filter(({ state }) => state === 'rejected')
     log
       .change({ keep: kept.map(({ record }) => record) })
-      .then((gone) => this.drop(kept.filter(({ id }) => gone.includes(id))))
+      .then((written) => {
+        optimisticUpdates.place(kept, written)
+        const isOver = (entry: OutboxEntry | undefined) => entry !== undefined && isEnd(entry)
+        this.drop(kept.filter(({ id }) => isOver(written.refused.get(id))))
+      })
       .catch((thrown) => reporter.error(toStorageError(thrown)))
     for (const transaction of rejected) {
       if (sid === undefined) listener.rejectionShown(transaction)

@@ -36,10 +36,10 @@ export interface SenderOptions {
 
 export interface SenderListener {
   /**
-   * The transactions are about to be sent, those in `first` for the first time. The request waits for the promise, and
-   * leaves out those that were cancelled meanwhile. If the promise rejects, nothing is sent.
+   * The transactions are about to be sent. The request waits for the promise, and leaves out those that were settled
+   * meanwhile. If the promise rejects, nothing is sent.
    */
-  sending(transactions: readonly LocalTransaction[], first: readonly LocalTransaction[]): Promise<unknown>
+  sending(transactions: readonly LocalTransaction[]): Promise<unknown>
   /** The server has accepted `transaction`: its last change has the position `sid` in the history `epoch`. */
   accepted(transaction: LocalTransaction, sid: number, epoch: string | undefined): void
   /** The server has rejected `transaction`, based on its state at `sid`. */
@@ -61,11 +61,16 @@ export class Sender {
     this.#options = options
   }
 
-  /** Sends until nothing is queued. Rejects if a request fails; its transactions are then queued again. */
+  /**
+   * Sends until nothing is queued, or until older transactions may have been stored unheard. Rejects if a request fails;
+   * its transactions are then queued again.
+   */
   async flush(signal: AbortSignal): Promise<void> {
     const { outbox, codec } = this.#options
     let limit = codec.maxTransactions ?? maxTransactions
-    for (let batch = outbox.batch(codec, limit); batch.length > 0; batch = outbox.batch(codec, limit)) {
+    while (!outbox.mayDiffer) {
+      const batch = outbox.batch(codec, limit)
+      if (batch.length === 0) return
       if (!(await this.#send(batch, signal))) limit = Math.ceil(batch.length / 2)
     }
   }
@@ -120,12 +125,10 @@ export class Sender {
 
   /** Marks the transactions of `batch` as sent that are still queued, and returns them. */
   async #mark(batch: readonly LocalTransaction[]): Promise<readonly LocalTransaction[]> {
-    const unsent = new Set(batch.filter(({ wasSent }) => !wasSent))
     // A listener of one transaction may cancel another.
     const sent = batch.filter((transaction) => transaction.dispatch({ type: 'send' }))
-    const first = sent.filter((transaction) => unsent.has(transaction))
     try {
-      await this.#options.listener.sending(sent, first)
+      await this.#options.listener.sending(sent)
     } catch (error) {
       for (const transaction of sent) transaction.dispatch({ type: 'unsent' })
       throw error

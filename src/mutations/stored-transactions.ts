@@ -1,10 +1,10 @@
 import type { ErrorReporter } from '../base/error-reporter.ts'
 import { ClosedError, RejectedError, StorageError, toError } from '../base/errors.ts'
-import type { Ids } from '../base/ids.ts'
 import { migrateOp, migrateRow } from '../models/migrate.ts'
 import type { Models } from '../models/models.ts'
 import type { Disk } from '../persistence/disk.ts'
 import {
+  isEnd,
   type OutboxNews,
   type OutboxRecord,
   type RecordImage,
@@ -30,7 +30,6 @@ export interface StoredTransactionsOptions {
   readonly host: TransactionHost & Pick<TransactionMaker, 'found'>
   readonly rollback: Rollback
   readonly models: Models
-  readonly ids: Ids
   readonly acknowledgements: Acknowledgements
   readonly reporter: Pick<ErrorReporter, 'error'>
   readonly listener: Pick<RollbackListener, 'queued'>
@@ -44,8 +43,6 @@ export class StoredTransactions {
   /** Transactions that were written after the user had signed out. */
   #failed: StoredOutbox['failed'] = []
   #hasEnded = false
-  /** Whether the database was opened again and may lack the transactions in memory. */
-  #mayBeLost = false
 
   constructor(options: StoredTransactionsOptions) {
     this.#options = options
@@ -93,54 +90,52 @@ export class StoredTransactions {
     this.#hasEnded = true
   }
 
-  /** Reads transactions that other clients have added, cancelled or discarded since. Rejects if the disk fails. */
-  async readOthers(): Promise<void> {
+  /** Reads transactions that other clients have added since. Rejects if the disk fails. */
+  async readNew(): Promise<void> {
     const { disk, outbox, log } = this.#options
-    const store = disk.database.outbox
     await log.settled()
-    const { records, ids, gone } = await store.readOthers((id) => outbox.knows(id))
-    this.#found(records)
-    outbox.forgetAllBut(ids)
-    // The store forgets its marks of ended transactions from the lowest id on: new ids have to be higher than all
-    // marks.
-    for (const id of gone) this.#options.ids.follow(id)
-    this.#remove(gone)
+    this.#found(await disk.database.outbox.read(outbox.last))
   }
 
-  /** As {@link readOthers}, and learns what has become of the transactions that are here, too. */
+  /** Reads what other clients have added, and what has become of the transactions here. Rejects if the disk fails. */
   async catchUp(): Promise<void> {
     const { disk, outbox, log, acknowledgements } = this.#options
     await log.settled()
     const here = outbox.list().filter(({ isStored }) => isStored)
-    if (here.length === 0) return this.readOthers()
     const { database } = disk
-    const { records, unreadable } = await database.outbox.read()
-    const position = await database.position()
-    // A cancelled or discarded transaction is not stored either. Read these last, so that none counts as synced.
-    await this.readOthers()
-    const byId = new Map(records.map((record) => [record.id, record]))
-    const canBeRemoved = position && unreadable.length === 0 && !this.#mayBeLost
+    const stored = await database.outbox.read()
+    const { records, ends, unreadable } = stored
+    const entries = new Map([...ends, ...records].map((entry) => [entry.id, entry]))
+    const position = here.every(({ id }) => entries.has(id)) ? undefined : await database.position()
+    this.#found(stored)
+    outbox.forgetAllBut(entries)
+    const canHaveEnded = position && unreadable.length === 0 && !outbox.mayBeLost
     for (const transaction of here) {
-      const record = byId.get(transaction.id)
-      if (outbox.get(transaction.id) !== transaction) continue
-      if (record) acknowledgements.settle(transaction, record)
-      else if (canBeRemoved) acknowledgements.settleRemoved(transaction, position.sid)
+      const { id } = transaction
+      const entry = entries.get(id)
+      if (outbox.get(id) !== transaction) continue
+      if (entry) acknowledgements.settle(transaction, entry)
+      // Its end is too old to be kept.
+      else if (canHaveEnded)
+        acknowledgements.settle(transaction, {
+          id,
+          state: 'synced',
+          sid: position.sid,
+          acceptedEpoch: position.epoch,
+        })
     }
   }
 
-  /** Another tab has changed stored transactions. Returns whether that leaves questions for {@link catchUp}. */
-  heard({ records, gone, removed }: OutboxNews): boolean {
+  /** Another tab has changed stored transactions. */
+  heard(entries: OutboxNews): void {
     const { outbox, acknowledgements } = this.#options
-    this.#found(records.filter(({ id }) => !outbox.knows(id)))
-    for (const record of records) {
-      const transaction = outbox.get(record.id)
-      if (transaction) acknowledgements.settle(transaction, record)
+    this.#add(entries.flatMap((entry) => (isEnd(entry) ? [] : entry)))
+    acknowledgements.ended(entries.filter(isEnd))
+    for (const entry of entries) {
+      outbox.follow(entry.key)
+      const transaction = outbox.get(entry.id)
+      if (transaction) acknowledgements.settle(transaction, entry)
     }
-    this.#remove(gone)
-    return removed.some((id) => {
-      const transaction = outbox.get(id)
-      return transaction !== undefined && transaction.state !== 'accepted'
-    })
   }
 
   /** Reads the transactions of a disk that was opened again. If they cannot be read, sending waits until they can. */
@@ -151,7 +146,8 @@ export class StoredTransactions {
 
   /** Stores all transactions again: the disk may have lost them. */
   reopened(): void {
-    this.#mayBeLost = true
+    this.#options.outbox.mayBeLost = true
+    this.#options.acknowledgements.forgetKeys()
     // A client that is closing does not keep up with a browser that closes the database over and over.
     if (!this.#options.disk.isSealed) this.storeAgain()
   }
@@ -161,9 +157,9 @@ export class StoredTransactions {
    * running.
    */
   storeAgain(): void {
-    const { outbox, log } = this.#options
+    const { outbox, optimisticUpdates, log, acknowledgements } = this.#options
     const lacking = () =>
-      outbox.list().filter(({ state, isStored }) => state !== 'writing' && (this.#mayBeLost || !isStored))
+      outbox.list().filter(({ state, isStored }) => state !== 'writing' && (outbox.mayBeLost || !isStored))
     if (lacking().length === 0) return
     let put: readonly LocalTransaction[] = []
     const change = () => {
@@ -172,10 +168,14 @@ export class StoredTransactions {
     }
     log
       .change(change)
-      .then((gone) => {
-        this.#mayBeLost = false
-        for (const transaction of put) transaction.dispatch({ type: 'stored' })
-        this.#remove(gone)
+      .then((written) => {
+        outbox.mayBeLost = false
+        optimisticUpdates.place(put, written)
+        for (const transaction of put) {
+          transaction.dispatch({ type: 'stored' })
+          const entry = written.refused.get(transaction.id)
+          if (entry) acknowledgements.settle(transaction, entry)
+        }
       })
       .catch(() => {})
   }
@@ -185,17 +185,10 @@ export class StoredTransactions {
     await this.#reading?.catch(() => {})
   }
 
-  /** Removes transactions that another client has cancelled or discarded. */
-  #remove(gone: readonly string[]): void {
-    const { outbox, rollback } = this.#options
-    const removed = gone.flatMap((id) => outbox.get(id) ?? [])
-    rollback.drop(removed.filter(({ state }) => state === 'rejected'))
-    for (const transaction of removed) if (transaction.state === 'queued') rollback.withdraw(transaction)
-  }
-
   async #read(): Promise<void> {
     const { disk, reporter } = this.#options
-    const { records, failed, unreadable } = await disk.database.outbox.read()
+    const stored = await disk.database.outbox.read()
+    const { failed, unreadable } = stored
     this.#unreadable = unreadable
     this.#failed = failed
     const report = (code: 'signed_out' | 'unreadable', { length }: readonly unknown[], what: string) => {
@@ -204,18 +197,18 @@ export class StoredTransactions {
     }
     report('signed_out', failed, 'transactions were written after the user had signed out, and are not sent')
     report('unreadable', unreadable, 'unsent transactions in the local database cannot be read')
-    this.#found(records)
+    this.#found(stored)
   }
 
-  #found(records: readonly OutboxRecord[]): void {
-    const { use, outbox, optimisticUpdates, host, rollback, models, ids, listener } = this.#options
+  #found({ records, last }: StoredOutbox): void {
+    this.#options.outbox.hasRead(last)
+    this.#add(records)
+  }
+
+  #add(records: readonly OutboxRecord[]): void {
+    const { use, outbox, optimisticUpdates, host, rollback, models, listener } = this.#options
     const { acknowledgements } = this.#options
     const faults = new Map<LocalTransaction, RejectedError>()
-    // Records are in ascending order.
-    const last = records.at(-1)
-    if (!last) return
-    // New transactions come after the stored ones.
-    ids.follow(last.id)
     const added = records.flatMap((record) =>
       outbox.knows(record.id) ? [] : (acknowledgements.take(record) ?? []),
     )

@@ -6,7 +6,7 @@ import { type ClosedError, ConfigurationError, type SyncError, toStorageError } 
 import type { Ids } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Models } from '../models/models.ts'
-import type { OutboxRecord } from '../persistence/outbox.ts'
+import { endOf, type OutboxRecord } from '../persistence/outbox.ts'
 import type { RowSource } from '../protocol/fold.ts'
 import { maxOps } from '../protocol/tx.ts'
 import type { Replica } from '../records/replica.ts'
@@ -130,7 +130,7 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     const { ops, before } = this.undoAgain(transaction, rows)
     if (ops.length === 0) {
       rollback.withdraw(transaction)
-      log.change({ cancel: [tx] }).catch(() => {})
+      log.change({ end: [endOf(record, 'cancelled')] }).catch(() => {})
       return
     }
     const position = this.#position()
@@ -274,11 +274,10 @@ export class TransactionMaker implements TransactionHost, UndoHost {
 
   /** Adds writes to the newest transaction, if its own write has not begun and `options` are the same. */
   #join(written: Parameters<typeof joinRecords>[1], options: AddOptions): LocalTransaction | undefined {
-    const { outbox, optimisticUpdates } = this.#options
+    const { optimisticUpdates } = this.#options
     const { coalesce, group, label, isUndo } = options
     const last = this.#unwritten
-    if (coalesce === undefined || isUndo || last?.state !== 'writing' || !outbox.isNewest(last))
-      return undefined
+    if (coalesce === undefined || isUndo || last?.state !== 'writing') return undefined
     const { record } = last
     const { epoch } = this.#position()
     const isSame = record.coalesce === coalesce && record.group === group && record.label === label
@@ -311,20 +310,21 @@ export class TransactionMaker implements TransactionHost, UndoHost {
    * the transaction that it replaces.
    */
   async #put(transaction: LocalTransaction): Promise<boolean> {
-    const { log } = this.#options
+    const { log, optimisticUpdates } = this.#options
     const { id, record, state } = transaction
     const rejected = this.#replaced.get(transaction)
-    if (rejected) {
-      const put = state === 'writing' ? [record] : []
-      const gone = await log.change({ put, by: id, discard: [rejected.id] })
-      return !gone.includes(rejected.id)
-    }
-    await log.put(() => {
-      // From here on, other clients may read it.
-      if (this.#unwritten === transaction) this.#unwritten = undefined
-      return transaction.record
-    })
-    return true
+    const written = await (rejected
+      ? log.change({
+          put: state === 'writing' ? [record] : [],
+          end: [endOf(rejected.record, 'discarded', id)],
+        })
+      : log.put(() => {
+          // From here on, other clients may read it.
+          if (this.#unwritten === transaction) this.#unwritten = undefined
+          return transaction.record
+        }))
+    optimisticUpdates.place([transaction], written)
+    return written.refused.size === 0
   }
 
   /**
@@ -333,7 +333,11 @@ export class TransactionMaker implements TransactionHost, UndoHost {
    */
   #isSentUnstored(transaction: LocalTransaction, error: SyncError): boolean {
     if (this.#replaced.has(transaction) || error.code === 'signed_out') return false
-    return this.#options.canSend() && transaction.dispatch({ type: 'unstored', error })
+    if (!this.#options.canSend() || !transaction.dispatch({ type: 'unstored', error })) return false
+    // It keeps its place, also among those that are stored before it.
+    const { last } = this.#options.outbox
+    if (last !== undefined) transaction.amend({ key: `${last}/${transaction.id}` })
+    return true
   }
 
   /** Throws a ClosedError if the client has ended. */

@@ -193,7 +193,9 @@ export class LocalTransaction implements Transaction {
 
   /** Changes the record. */
   amend(
-    change: Partial<Pick<OutboxRecord, 'ops' | 'before' | 'sent' | 'bases' | 'requires' | 'since' | 'epoch'>>,
+    change: Partial<
+      Pick<OutboxRecord, 'key' | 'ops' | 'before' | 'sent' | 'bases' | 'requires' | 'since' | 'epoch'>
+    >,
   ): void {
     this.#record = { ...this.#record, ...change }
   }

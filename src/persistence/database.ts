@@ -4,7 +4,7 @@ import type { HistoryPosition } from '../protocol/bootstrap.ts'
 import type { DeltaFrame } from '../protocol/delta.ts'
 import type { RowOp } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
-import type { OutboxStore } from './outbox.ts'
+import type { OutboxEnd, OutboxStore } from './outbox.ts'
 import type { Repair } from './repair.ts'
 import type { SignedOut, SignOut } from './sign-out.ts'
 
@@ -112,7 +112,7 @@ export interface Restored extends StoredPosition {
   readonly repair: Repair
 }
 
-/** `tx`: the id of the transaction that made the change. It is stored if the entry `removes` that transaction. */
+/** `tx`: the id of the transaction that made the change. It is stored if that transaction is among the `ends` of the entry. */
 export type JournalOp = RowOp & { readonly tx?: string | undefined }
 
 export interface JournalEntry {
@@ -122,8 +122,8 @@ export interface JournalEntry {
   readonly epoch?: string | undefined
   /** Whether records are missing, so that a snapshot is needed. Stored until the next snapshot. */
   readonly owesRepair?: boolean | undefined
-  /** The ids of transactions that the stored data contains with this delta: they leave the outbox in the same step. */
-  readonly removes?: readonly string[] | undefined
+  /** The ends of transactions that the stored data contains with this delta: they are stored in the same step. */
+  readonly ends?: readonly OutboxEnd[] | undefined
 }
 
 export interface SnapshotWriter {

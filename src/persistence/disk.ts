@@ -5,7 +5,7 @@ import { Checkpointer } from './checkpointer.ts'
 import type { Database, JournalEntry } from './database.ts'
 import { noDatabase } from './none.ts'
 import { Opener } from './opener.ts'
-import { signedOut } from './outbox.ts'
+import { type OutboxEnd, signedOut } from './outbox.ts'
 import { OutboxDisk } from './outbox-disk.ts'
 import { isHopeless, Recorder } from './recorder.ts'
 import type { SignedOut, SignOut } from './sign-out.ts'
@@ -35,8 +35,8 @@ export interface DiskListener {
   leads(): Promise<void>
   /** Another client stores the data now. */
   fenced(): void
-  /** The transactions `ids` have left the outbox on the disk, since the stored data contains them. */
-  removed(ids: readonly string[]): void
+  /** The ends of transactions are stored, since the stored data contains them. */
+  ended(ends: readonly OutboxEnd[]): void
   /** The user has signed out, in another client: see `Database.signOut`. May be called more than once. */
   signedOut(): void
   /** Transactions that the disk refused may fit now: write them again. */
@@ -80,7 +80,7 @@ export class Disk {
     const report = () => this.#report()
     this.#recorder = new Recorder(noDatabase, {
       changed: (failure) => this.#onRecorderChange(failure),
-      removed: (ids) => listener.removed(ids),
+      ended: (ends) => listener.ended(ends),
     })
     this.#opener = new Opener({
       openDatabase: (isSame) => this.#openAs(openDatabase, this.#leads, isSame),

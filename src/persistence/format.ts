@@ -137,7 +137,7 @@ export function journalStart(generation: string): string {
   return digits(fenceOf(generation))
 }
 
-function digits(n: number): string {
+export function digits(n: number): string {
   return String(n).padStart(16, '0')
 }
 

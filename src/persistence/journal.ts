@@ -48,21 +48,21 @@ export function journalOf(database: FencedConnection): JournalWriter {
   }
   return {
     async append(entry, at) {
-      const { since, sid, ops, removes = [] } = entry
-      const tables: readonly Table[] = removes.length > 0 ? ['journal', 'outbox'] : ['journal']
-      const remove = (tx: StoreTransaction) => {
-        for (const id of removes) tx.delete('outbox', id)
+      const { since, sid, ops, ends = [] } = entry
+      const tables: readonly Table[] = ends.length > 0 ? ['journal', 'outbox'] : ['journal']
+      const end = (tx: StoreTransaction) => {
+        for (const { key = '', ...rest } of ends) tx.put('outbox', key, JSON.stringify({ ...rest, key }))
       }
-      const own = new Set(removes)
+      const own = new Set(ends.map(({ id }) => id))
       const moves = sid > since
       const text = JSON.stringify(ops.map((op) => withoutFrameFields(op, own)))
       const record = { since, sid, at, ops: text }
       const knownTail = knownTailBefore(entry)
       const stored = knownTail
-        ? database.add(tables, knownTail.last, record, remove).then((last) => ({ ...knownTail, last }))
+        ? database.add(tables, knownTail.last, record, end).then((last) => ({ ...knownTail, last }))
         : database.write(tables, async (tx) => {
             const { epoch, last } = await linkTo(tx, entry)
-            remove(tx)
+            end(tx)
             if (!moves) return { epoch, last }
             const key = journalKey(database.fence, last)
             tx.put('journal', key, record)

@@ -22,9 +22,8 @@ export const noDatabase: Database = {
   checkpoint: async () => false,
   size: { pageUnits: 0, journalUnits: 0 },
   outbox: {
-    read: async () => ({ records: [], failed: [], unreadable: [] }),
-    readOthers: async () => ({ records: [], ids: new Set(), gone: [] }),
-    write: async () => [],
+    read: async () => ({ records: [], ends: [], failed: [], unreadable: [], last: '' }),
+    write: async () => ({ stored: new Map(), refused: new Map() }),
     readLate: async () => [],
   },
   life: undefined,

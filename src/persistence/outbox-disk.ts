@@ -2,7 +2,7 @@ import type { Clock } from '../base/environment.ts'
 import { type SyncError, toStorageError } from '../base/errors.ts'
 import { Timer } from '../base/timer.ts'
 import type { Database } from './database.ts'
-import type { OutboxChange } from './outbox.ts'
+import type { OutboxChange, OutboxWritten } from './outbox.ts'
 
 /** Maximum attempts to write one change if the browser closes the database meanwhile. */
 const maxTries = 3
@@ -47,7 +47,7 @@ export class OutboxDisk {
   }
 
   /** Writes `change` as `OutboxStore.write` does. If there is no room, drops the data, which can be fetched again. */
-  async write(change: OutboxChange): Promise<readonly string[]> {
+  async write(change: OutboxChange): Promise<OutboxWritten> {
     try {
       const written = await this.#writeOpened(change)
       this.#refuse(undefined)
@@ -59,10 +59,10 @@ export class OutboxDisk {
     }
   }
 
-  async #writeOpened(change: OutboxChange, tries = 1): Promise<readonly string[]> {
+  async #writeOpened(change: OutboxChange, tries = 1): Promise<OutboxWritten> {
     const database = this.#options.database()
     try {
-      return await this.#makeRoomFor(change)
+      return await this.#makeRoomFor(change, tries > 1)
     } catch (error) {
       const isOpen = tries < maxTries && (await this.#options.openAfter(database, toStorageError(error)))
       if (!isOpen) throw error
@@ -70,10 +70,10 @@ export class OutboxDisk {
     }
   }
 
-  async #makeRoomFor(change: OutboxChange): Promise<readonly string[]> {
+  async #makeRoomFor(change: OutboxChange, isAgain: boolean): Promise<OutboxWritten> {
     const { database, onDrop } = this.#options
     try {
-      return await database().outbox.write(change)
+      return await database().outbox.write(change, isAgain)
     } catch (error) {
       const failure = toStorageError(error)
       if (failure.code !== 'quota') throw failure
@@ -82,7 +82,7 @@ export class OutboxDisk {
       await database()
         .drop()
         .catch(() => {})
-      return await database().outbox.write(change)
+      return await database().outbox.write(change, true)
     }
   }
 

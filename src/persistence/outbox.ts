@@ -1,14 +1,16 @@
-import { StorageError } from '../base/errors.ts'
+import { StorageError, toStorageError } from '../base/errors.ts'
 import { isOp } from '../protocol/fold.ts'
 import { isName, isPayload, isSid } from '../protocol/guards.ts'
 import { isObject, type Payload, readJson } from '../protocol/json.ts'
 import type { Rejection, TxOp } from '../protocol/tx.ts'
-import type { StoreConnection, StoreTransaction, StoreValue } from '../storage/store.ts'
+import type { StoreConnection, StoreTransaction, StoreValue, TransactionOptions } from '../storage/store.ts'
+import { after, digits } from './format.ts'
 
 /** A transaction as it is stored, until the data has shown its outcome. */
 export interface OutboxRecord {
-  /** The transaction's id. Ids sort in the order of the transactions. */
   readonly id: string
+  /** Where it is stored: keys sort in the order of the transactions. `undefined` until it is stored. */
+  readonly key?: string | undefined
   /** `sending`: the server may already have the transaction. */
   readonly state: 'queued' | 'sending' | 'accepted' | 'rejected'
   /** When the transaction was made, in ms since the epoch. */
@@ -63,230 +65,292 @@ export interface RecordImage {
   readonly p: Payload | null
 }
 
-/** The content of the outbox when it is opened. */
+/** What has become of a transaction: stored in its place, so that every client can read it there. */
+export interface OutboxEnd {
+  readonly id: string
+  readonly key?: string | undefined
+  readonly state: 'cancelled' | 'discarded' | 'synced'
+  /** Of a synced transaction: the position of its last change. */
+  readonly sid?: number | undefined
+  readonly acceptedEpoch?: string | undefined
+  /** The id of the transaction that replaces it. */
+  readonly by?: string | undefined
+}
+
+export type OutboxEntry = OutboxRecord | OutboxEnd
+
 export interface StoredOutbox {
+  /** The transactions, in order. */
   readonly records: readonly OutboxRecord[]
+  /** What has become of the last transactions that ended. */
+  readonly ends: readonly OutboxEnd[]
   /** Transactions of another life: they were stored after the user had signed out. They are left in place. */
   readonly failed: readonly OutboxRecord[]
   /** Entries that cannot be read, as they are stored. They are left in place. */
   readonly unreadable: readonly StoreValue[]
-}
-
-/** The state of the outbox after changes by other clients of the same data. */
-export interface OtherTransactions {
-  readonly records: readonly OutboxRecord[]
-  /** The ids of all stored transactions. */
-  readonly ids: ReadonlySet<string>
-  /** The ids of the transactions that were cancelled or discarded most recently. */
-  readonly gone: readonly string[]
+  /** The last key; empty if nothing is stored. */
+  readonly last: string
 }
 
 /**
- * The transactions of one identity on disk. Each write is one transaction of the store, and is flushed to the disk when
- * it resolves unless it only tells what has become of stored transactions.
+ * The transactions of one identity on disk, in the order in which they became durable, whatever the clocks of the
+ * clients say. Each write is one transaction of the store, and is flushed to the disk when it resolves unless it only
+ * tells what has become of stored transactions.
+ *
+ * A new transaction gets the key after the last one. When a transaction ends, its end takes its place, so that no key is
+ * given twice: a client that has not heard of the last transactions finds the next key taken, and reads. The last 1 000
+ * ends are kept. What could not be stored when it was made keeps its place: its key begins with that of the transaction
+ * before it.
  *
  * All but a write of new transactions rejects with a StorageError of code `signed_out`, and changes nothing, once the
  * user has signed out since the database was opened.
  */
 export interface OutboxStore {
-  read(): Promise<StoredOutbox>
-  /** Resolves with the current state of all transactions, and the records of those that `isKnown` does not know. */
-  readOthers(isKnown: (id: string) => boolean): Promise<OtherTransactions>
-  /**
-   * Resolves with the ids that need the caller's attention: of `cancel`, the transactions that another client may have
-   * sent; of `send`, `keep` and `restore`, the transactions that another client has cancelled or discarded. If another
-   * client has discarded some of the transactions that `put` replaces, resolves with their ids; the write then only
-   * marks the replacement as cancelled.
-   */
-  write(change: OutboxChange): Promise<readonly string[]>
+  /** Resolves with all that is stored, or with what is stored after the key `after`. */
+  read(after?: string): Promise<StoredOutbox>
+  /** `isAgain`: an earlier call with this change may have succeeded unheard. */
+  write(change: OutboxChange, isAgain?: boolean): Promise<OutboxWritten>
   /** Resolves with the transactions that this client has stored after the user had signed out. */
   readLate(): Promise<readonly OutboxRecord[]>
 }
 
 /**
- * A change of the outbox, made in one step. Several clients of one identity may hold the same transaction, and each
- * would send it.
+ * A change of the outbox, made in one step. Several clients of one identity may hold the same transaction, so each part
+ * but `put` says what it may take the place of. If a part is refused, nothing of `put` is stored.
  */
 export interface OutboxChange {
+  /** New transactions, in order: stored after all others. */
   readonly put?: readonly OutboxRecord[]
-  readonly remove?: readonly string[]
-  /** Removed, and marked so that no client sends or keeps them. */
-  readonly discard?: readonly string[]
-  /**
-   * The id of the transaction that replaces those in `cancel` and `discard`, if there is one. That transaction is in
-   * `put`, or was lost.
-   */
-  readonly by?: string
-  /** Put, unless another client has cancelled or discarded them. */
+  /** The last key that the caller has heard of. */
+  readonly after?: string | undefined
+  /** Whether the caller hears of all that is stored: new transactions are then stored without a read. */
+  readonly hears?: boolean
+  /** Stored unless another client has ended them. */
   readonly keep?: readonly OutboxRecord[]
-  /** Put if they are still stored: another client may have removed them after seeing their outcome. */
+  /** Stored in place of what is still stored of them. */
   readonly update?: readonly OutboxRecord[]
-  /**
-   * Put if they are marked as cancelled or discarded; their marks are removed. If there is no mark, the stored state is
-   * newer.
-   */
-  readonly restore?: readonly OutboxRecord[]
-  /** Removed if they are queued, and marked so that no client sends them. */
-  readonly cancel?: readonly string[]
-  /** About to be sent for the first time: put if they are queued. */
+  /** About to be sent: stored unless they are rejected or have ended. */
   readonly send?: readonly OutboxRecord[]
+  /** Stored in place of a `cancelled` or `discarded` end. */
+  readonly restore?: readonly OutboxRecord[]
+  /** Stored in place of transactions: a `cancelled` end only of queued ones. */
+  readonly end?: readonly OutboxEnd[]
 }
 
-/** What a change of the outbox did. The other tabs then do the same in memory. */
-export interface OutboxNews {
-  /** Transactions that are stored now as they are here. */
-  readonly records: readonly OutboxRecord[]
-  /** The ids of transactions that were cancelled or discarded. */
-  readonly gone: readonly string[]
-  /** The ids of transactions that the data contains. */
-  readonly removed: readonly string[]
+export interface OutboxWritten {
+  /** What is now stored, by id. */
+  readonly stored: ReadonlyMap<string, OutboxEntry>
+  /** What another client has stored of the parts that were refused, by id; `undefined` if nothing is stored of it. */
+  readonly refused: ReadonlyMap<string, OutboxEntry | undefined>
 }
 
-/** What `change` did. `skipped`: the ids that {@link OutboxStore.write} resolved with. It left them as they were. */
-export function newsOf(change: OutboxChange, skipped: readonly string[]): OutboxNews {
-  const { put = [], keep = [], restore = [], update = [], send = [] } = change
-  const { cancel = [], discard = [], remove = [] } = change
-  const isSkipped = new Set(skipped)
-  // Another client has discarded first what `put` was to replace.
-  if (discard.some((id) => isSkipped.has(id))) return { records: [], gone: [], removed: remove }
-  const kept = [...keep, ...restore, ...update, ...send].filter(({ id }) => !isSkipped.has(id))
-  const cancelled = cancel.filter((id) => !isSkipped.has(id))
-  return { records: [...put, ...kept], gone: [...cancelled, ...discard], removed: remove }
+/** What a change has stored. The other tabs then do the same in memory. */
+export type OutboxNews = readonly OutboxEntry[]
+
+/** The end of the transaction `record`. */
+export function endOf(
+  { id, key, sid, acceptedEpoch }: OutboxRecord,
+  state: OutboxEnd['state'],
+  by?: string,
+): OutboxEnd {
+  return { id, key, state, sid, acceptedEpoch, by }
 }
 
-/**
- * The prefix of a mark: the key is this prefix and the id of a cancelled or discarded transaction. It sorts after all
- * ids. The value is the id of the transaction that replaces it, or `true`.
- */
-const mark = '~'
+export function isEnd(entry: OutboxEntry): entry is OutboxEnd {
+  return isEndState(entry.state)
+}
+
+function isEndState(state: unknown): state is OutboxEnd['state'] {
+  return state === 'cancelled' || state === 'discarded' || state === 'synced'
+}
 
 /**
  * The key of the life of the database, once a user has signed out. `meta` has it, too: here, a change of the outbox
- * compares it without another table. It sorts after all marks.
+ * compares it without another table. It sorts after all entries.
  */
 export const lifeKey = '~~'
 
-/**
- * The number of marks that are kept: more than the transactions that clients can hold without knowing of the change.
- */
-const maxMarks = 1_000
+/** The end of all entries. Behind it, earlier versions noted which transactions had ended. */
+const to = '~'
+
+/** The number of ends that are kept: more than the transactions that end unheard by a client. */
+const maxEnds = 1_000
+
+/** The key after `last`. Earlier versions stored a transaction under its id, which sorts before all keys. */
+export function nextKey(last: string): string {
+  return `n${digits(last.startsWith('n') ? Number.parseInt(last.slice(1), 10) + 1 : 1)}`
+}
+
+/** What the parts of a change may take the place of; `undefined`: of nothing. */
+const records = ['queued', 'sending', 'accepted', 'rejected'] as const
+const over = {
+  keep: [undefined, ...records],
+  update: records,
+  send: ['queued', 'sending', 'accepted'],
+  restore: ['cancelled', 'discarded'],
+  cancelled: ['queued'],
+  discarded: [undefined, ...records],
+  synced: [undefined, ...records],
+} satisfies { readonly [part: string]: readonly (OutboxEntry['state'] | undefined)[] }
+
+type Part = readonly [part: keyof typeof over, entry: OutboxEntry]
 
 /**
  * The outbox in `connection`, whose database is in the life `life`. The fence does not apply: every client that has the
  * database open may store what its user writes.
  */
 export function openOutbox(connection: StoreConnection, life?: string): OutboxStore {
-  const transact = <T>(
-    mode: 'read' | 'write',
-    body: (tx: StoreTransaction) => T | Promise<T>,
-    durability: 'strict' | 'relaxed' = 'strict',
-  ) =>
-    connection.transaction({ tables: ['outbox'], mode, durability }, async (tx) => {
+  const writing = { tables: ['outbox'], mode: 'write', durability: 'strict' } as const
+  const transact = <T>(options: TransactionOptions, body: (tx: StoreTransaction) => Promise<T>) =>
+    connection.transaction(options, async (tx) => {
       const [, result] = await Promise.all([refuseOtherLife(tx, life), body(tx)])
       return result
     })
+  const textOf = (entry: OutboxEntry) => JSON.stringify({ ...entry, life })
+  /** Stores `put` after the key `after`, and resolves with what is stored; with `undefined` if that place is taken. */
+  const add = async (put: readonly OutboxRecord[], after: string) => {
+    const added = keyed(put, after)
+    try {
+      // Without a read, the browser can commit at once, so the write survives even if the page is just closing.
+      await connection.transaction(writing, (tx) => {
+        for (const record of added) tx.add('outbox', record.key, textOf(record))
+      })
+      return byId(added)
+    } catch (error) {
+      if (toStorageError(error).code !== 'fenced') throw error
+      return undefined
+    }
+  }
+  const change = async (
+    tx: StoreTransaction,
+    put: readonly OutboxRecord[],
+    parts: readonly Part[],
+    heard: string,
+  ): Promise<OutboxWritten> => {
+    let entries: Promise<readonly OutboxEntry[]> | undefined
+    /** What is stored of a transaction, and where that is or can be. */
+    const find = async ({ id, key }: OutboxEntry) => {
+      const value = key === undefined ? undefined : await tx.get('outbox', key)
+      const there = readEntry(value)
+      if (there?.id === id) return { there, key }
+      entries ??= entriesIn(tx)
+      const elsewhere = (await entries).find((entry) => entry.id === id)
+      return { there: elsewhere, key: elsewhere?.key ?? (value === undefined ? key : `${key}/${id}`) }
+    }
+    const [stored, ...found] = await Promise.all([
+      lastKey(tx),
+      ...parts.map(async ([part, entry]) => ({ part, entry, ...(await find(entry)) })),
+    ])
+    const lost = found.filter(({ part, entry, there }) => {
+      const states: readonly unknown[] = over[part]
+      return !states.includes(there?.state) && !isSameEnd(entry, there)
+    })
+    const refused = new Map(lost.map(({ entry, there }) => [entry.id, there]))
+    if (put.length > 0 && refused.size > 0) return { stored: new Map(), refused }
+    // The database may have lost what was heard of.
+    const last = stored > heard ? stored : heard
+    const added = keyed(put, last)
+    let next = added.at(-1)?.key ?? last
+    const changed = found.flatMap(({ entry, key }) => {
+      if (refused.has(entry.id)) return []
+      if (key !== undefined) return { ...entry, key }
+      if (isEnd(entry)) return []
+      next = nextKey(next)
+      return { ...entry, key: next }
+    })
+    for (const entry of [...added, ...changed]) tx.put('outbox', entry.key, textOf(entry))
+    return { stored: byId([...added, ...changed]), refused }
+  }
+  /** Removes all but the last ends, and what earlier versions noted. */
+  const trim = () =>
+    connection.transaction({ tables: ['outbox'], mode: 'write' }, async (tx) => {
+      const ends = (await entriesIn(tx)).filter(isEnd)
+      for (const { key = '' } of ends.slice(0, -maxEnds)) tx.delete('outbox', key)
+      tx.delete('outbox', { from: to, to: lifeKey })
+    })
   return {
-    read: () => transact('read', (tx) => readOutbox(tx, life)),
+    read: async (after) => {
+      const stored = await transact({ ...writing, mode: 'read' }, (tx) => readOutbox(tx, life, after))
+      if (stored.ends.length > 2 * maxEnds) trim().catch(() => {})
+      return stored
+    },
     readLate: () =>
       connection.transaction({ tables: ['outbox'], mode: 'read' }, async (tx) => {
         const [now, { records }] = await Promise.all([readLife(tx), readOutbox(tx, life)])
         return now === undefined || now === life ? [] : records
       }),
-    readOthers: (isKnown) =>
-      transact('read', async (tx) => {
-        const [ids, marks] = await Promise.all([tx.keys('outbox', { to: mark }), marksIn(tx)])
-        const unknownTexts = ids.filter((id) => !isKnown(id)).map((id) => tx.get('outbox', id))
-        const stored = new Set(ids)
-        const unknown = (await Promise.all(unknownTexts)).flatMap((value) => readRecord(value) ?? [])
-        return {
-          records: unknown.filter(isOf(life)),
-          ids: stored,
-          gone: marks.map((key) => key.slice(mark.length)).filter((id) => !stored.has(id)),
-        }
-      }),
-    write: ({ put = [], ...rest }) => {
-      const putAll = (tx: StoreTransaction, records: readonly OutboxRecord[]) => {
-        for (const record of records) tx.put('outbox', record.id, JSON.stringify({ ...record, life }))
-      }
-      // Without a read, the browser can commit at once, so the write survives even if the page is just closing.
-      if (Object.keys(rest).length === 0) {
-        const options = { tables: ['outbox'], mode: 'write', durability: 'strict' } as const
-        return connection.transaction(options, (tx) => putAll(tx, put)).then(() => [])
-      }
-      const {
-        remove = [],
-        discard = [],
-        by,
-        keep = [],
-        update = [],
-        restore = [],
-        cancel = [],
-        send = [],
-      } = rest
-      const body = async (tx: StoreTransaction) => {
-        const stored = new Set<string>()
-        const queued = new Set<string>()
-        const marked = new Map<string, StoreValue>()
-        const readState = async (id: string) => {
-          const [value, itsMark] = await Promise.all([tx.get('outbox', id), tx.get('outbox', markOf(id))])
-          if (value !== undefined) stored.add(id)
-          if (readRecord(value)?.state === 'queued') queued.add(id)
-          if (value === undefined && itsMark !== undefined) marked.set(id, itsMark)
-        }
-        const toStay = [...send, ...keep, ...restore].map(({ id }) => id)
-        await Promise.all([...cancel, ...discard, ...toStay, ...update.map(({ id }) => id)].map(readState))
-        // A write that is repeated because its outcome was unknown finds marks: either its own, or those of the
-        // transactions that it replaces. Neither kind is another client's.
-        const ownMarks = new Set<StoreValue | undefined>([by, ...cancel, ...discard])
-        const discardedElsewhere = discard.filter((id) => marked.has(id) && !ownMarks.has(marked.get(id)))
-        if (by !== undefined && put.length > 0 && discardedElsewhere.length > 0) {
-          tx.put('outbox', markOf(by), true)
-          return discardedElsewhere
-        }
-        const restored = restore.filter(({ id }) => marked.has(id))
-        const kept = [
-          ...send.filter(({ id }) => queued.has(id)),
-          ...keep.filter(({ id }) => !marked.has(id)),
-          ...update.filter(({ id }) => stored.has(id)),
-          ...restored,
-        ]
-        putAll(tx, [...put, ...kept])
-        for (const id of remove) tx.delete('outbox', id)
-        for (const { id } of restored) tx.delete('outbox', markOf(id))
-        const gone = [...cancel.filter((id) => queued.has(id)), ...discard]
-        for (const id of gone) {
-          tx.delete('outbox', id)
-          tx.put('outbox', markOf(id), by ?? true)
-        }
-        const marks = gone.length > 0 ? await marksIn(tx) : []
-        for (const key of marks.slice(0, -maxMarks)) tx.delete('outbox', key)
-        const sent = cancel.filter((id) => !queued.has(id) && !marked.has(id))
-        return [...sent, ...toStay.filter((id) => marked.has(id))]
+    write: async ({ put = [], after = '', hears, end = [], ...rest }, isAgain) => {
+      const parts = [
+        ...(['keep', 'update', 'send', 'restore'] as const).flatMap((part) =>
+          (rest[part] ?? []).map((entry): Part => [part, entry]),
+        ),
+        ...end.map((entry): Part => [entry.state, entry]),
+      ]
+      const again = isAgain ? put.map((entry): Part => ['keep', entry]) : []
+      const body = (tx: StoreTransaction) => change(tx, isAgain ? [] : put, [...again, ...parts], after)
+      if (parts.length === 0) {
+        const stored = hears && !isAgain ? await add(put, after) : undefined
+        // What is written in an earlier life is stored, and never sent.
+        return stored ? { stored, refused: new Map() } : connection.transaction(writing, body)
       }
       // If a power cut takes these back, the server or the data brings them again.
-      const isKnownElsewhere = [...put, ...discard, ...keep, ...restore, ...cancel].length === 0
-      return transact('write', body, isKnownElsewhere ? 'relaxed' : 'strict')
+      const isKnownElsewhere = parts.every(
+        ([part]) => part === 'update' || part === 'send' || part === 'synced',
+      )
+      return transact({ ...writing, durability: isKnownElsewhere ? 'relaxed' : 'strict' }, body)
     },
   }
 }
 
-function markOf(id: string): string {
-  return mark + id
+/** `put` with the keys after `last`. */
+function keyed(put: readonly OutboxRecord[], last: string) {
+  let key = last
+  return put.map((record) => {
+    key = nextKey(key)
+    return { ...record, key }
+  })
 }
 
-function marksIn(tx: StoreTransaction): Promise<readonly string[]> {
-  return tx.keys('outbox', { from: mark, to: lifeKey })
+function byId(entries: readonly OutboxEntry[]): ReadonlyMap<string, OutboxEntry> {
+  return new Map(entries.map((entry) => [entry.id, entry]))
 }
 
-/** All that is stored, in the life `life`. */
-export async function readOutbox(tx: StoreTransaction, life: string | undefined): Promise<StoredOutbox> {
-  const stored = await tx.values('outbox', { to: mark })
-  const read = stored.map((value) => ({ value, record: readRecord(value) }))
-  const records = read.flatMap(({ record }) => record ?? [])
+/** Whether `there` is what an earlier try to store `entry` has left. */
+function isSameEnd(entry: OutboxEntry, there: OutboxEntry | undefined): boolean {
+  return (
+    isEnd(entry) &&
+    there !== undefined &&
+    isEnd(there) &&
+    there.state === entry.state &&
+    there.by === entry.by
+  )
+}
+
+async function lastKey(tx: StoreTransaction): Promise<string> {
+  const [key = ''] = await tx.keys('outbox', { to, reverse: true, limit: 1 })
+  return key
+}
+
+async function entriesIn(tx: StoreTransaction): Promise<readonly OutboxEntry[]> {
+  return (await tx.values('outbox', { to })).flatMap((value) => readEntry(value) ?? [])
+}
+
+/** All that is stored, or what is stored after the key `last`, in the life `life`. */
+export async function readOutbox(
+  tx: StoreTransaction,
+  life: string | undefined,
+  last = '',
+): Promise<StoredOutbox> {
+  const [end, stored] = await Promise.all([lastKey(tx), tx.values('outbox', { from: after(last), to })])
+  const read = stored.map((value) => ({ value, entry: readEntry(value) }))
+  const entries = read.flatMap(({ entry }) => entry ?? [])
+  const records = entries.flatMap((entry) => (isEnd(entry) ? [] : entry))
   return {
     records: records.filter(isOf(life)),
+    ends: entries.filter(isEnd),
     failed: records.filter((record) => !isOf(life)(record)),
-    unreadable: read.flatMap(({ value, record }) => (record ? [] : [value])),
+    unreadable: read.flatMap(({ value, entry }) => (entry ? [] : [value])),
+    last: end,
   }
 }
 
@@ -311,9 +375,15 @@ export function signedOut(): StorageError {
   return new StorageError('signed_out', 'The user has signed out: nothing more is stored or sent.')
 }
 
-function readRecord(text: StoreValue | undefined): OutboxRecord | undefined {
+function readEntry(text: StoreValue | undefined): OutboxEntry | undefined {
   const value = readJson(text)
-  return isRecord(value) ? value : undefined
+  return isEntry(value) ? { ...value, key: value.key ?? value.id } : undefined
+}
+
+function isEntry(value: unknown): value is OutboxEntry {
+  return (
+    isRecord(value) || (isObject(value) && isName(value.id) && isName(value.key) && isEndState(value.state))
+  )
 }
 
 function isRecord(value: unknown): value is OutboxRecord {

@@ -1,5 +1,6 @@
 import { isSyncError, type SyncError, toStorageError } from '../base/errors.ts'
 import type { Database, JournalEntry, JournalOp } from './database.ts'
+import type { OutboxEnd } from './outbox.ts'
 
 /** The number of ops kept in memory while the store fails. More ops are dropped, since they can be fetched again. */
 const maxOpsKept = 50_000
@@ -7,8 +8,8 @@ const maxOpsKept = 50_000
 export interface RecorderListener {
   /** Writing begins to fail or fails with another code, or works again. */
   changed(failure: SyncError | undefined): void
-  /** The transactions `ids` have left the outbox. */
-  removed(ids: readonly string[]): void
+  /** The ends of transactions are stored. */
+  ended(ends: readonly OutboxEnd[]): void
 }
 
 /**
@@ -44,14 +45,14 @@ export class Recorder {
   record(entry: JournalEntry, later = false): void {
     if (this.#suspended) return
     // Do not copy the waiting ops: there may be thousands of deltas in one turn.
-    const { since = entry.since, ops = [], owesRepair, removes = [] } = this.#waiting ?? {}
+    const { since = entry.since, ops = [], owesRepair, ends = [] } = this.#waiting ?? {}
     for (const op of entry.ops) ops.push(op)
     this.#waiting = {
       ...entry,
       since,
       ops,
       owesRepair: entry.owesRepair || owesRepair,
-      removes: [...removes, ...(entry.removes ?? [])],
+      ends: [...ends, ...(entry.ends ?? [])],
     }
     const kept = this.#waiting.ops.length + (this.#current?.ops.length ?? 0)
     if (this.#failure && kept > maxOpsKept) this.suspend()
@@ -129,9 +130,9 @@ export class Recorder {
     this.#written(entry)
   }
 
-  #written({ removes = [] }: JournalEntry): void {
+  #written({ ends = [] }: JournalEntry): void {
     this.#current = undefined
-    if (removes.length > 0) this.#listener.removed(removes)
+    if (ends.length > 0) this.#listener.ended(ends)
     // `suspend` was called during the write: its failure stays.
     if (!this.#suspended) this.#report(undefined)
   }

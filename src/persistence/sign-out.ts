@@ -40,13 +40,15 @@ export function signOut(
     const unsettled = records.filter(({ id, state }) => state !== 'accepted' && !accepted.includes(id))
     const signedOut = countUnsent(pending, unsettled, stored.unreadable.length)
     const { isKept } = signedOut
+    const keyOf = ({ key, id }: OutboxRecord) => key ?? `${stored.last}/${id}`
     await drop(tx, fence)
     // The user who owns what is kept has to be the one who sends it.
     if (!isKept) tx.delete('meta', metaKeys.caller)
     if (pending !== 'keep') tx.delete('outbox', {})
-    else for (const { id } of records) tx.delete('outbox', id)
+    else for (const record of records) tx.delete('outbox', keyOf(record))
     for (const record of isKept ? unsettled : []) {
-      tx.put('outbox', record.id, JSON.stringify({ ...record, life: next }))
+      const key = keyOf(record)
+      tx.put('outbox', key, JSON.stringify({ ...record, key, life: next }))
     }
     tx.put('outbox', lifeKey, next)
     tx.put('meta', metaKeys.life, next)

@@ -6,7 +6,7 @@ import type { DeltaMessage } from '../protocol/delta.ts'
 import { isObject } from '../protocol/json.ts'
 
 /** The version of the messages. Tabs of another version are not heard. */
-const protocol = 1
+const protocol = 2
 
 /** An error as it is sent to other tabs. */
 export type SharedError = Pick<SyncError, 'name' | 'code' | 'message'>
@@ -32,7 +32,7 @@ export type TabMessage<Status> =
   | { readonly type: 'lead'; readonly lead: Lead<Status> }
   | { readonly type: 'delta'; readonly delta: DeltaMessage }
   | { readonly type: 'status'; readonly status: Status }
-  | { readonly type: 'outbox'; readonly news: OutboxNews }
+  | { readonly type: 'outbox'; readonly entries: OutboxNews }
   | { readonly type: 'sync'; readonly n: number }
   | { readonly type: 'synced'; readonly to: string; readonly n: number; readonly error?: SharedError }
   | { readonly type: 'resume'; readonly token?: string | undefined }

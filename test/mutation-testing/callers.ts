@@ -123,8 +123,8 @@ export const callers: readonly Mutation[] = [
     test: processes,
     name: 'invariant 72: `logout` in the process that %s with `keep` leaves it to the next process of the same user',
     file: 'src/persistence/sign-out.ts',
-    from: 'JSON.stringify({ ...record, life: next })',
-    to: 'JSON.stringify(record)',
+    from: 'JSON.stringify({ ...record, key, life: next })',
+    to: 'JSON.stringify({ ...record, key })',
   },
   {
     invariant: 72,
@@ -139,8 +139,8 @@ export const callers: readonly Mutation[] = [
     test: logout,
     name: 'invariant 72: `logout` in %s with `keep` leaves all for the next client of the same user, which sends it once',
     file: 'src/persistence/sign-out.ts',
-    from: 'JSON.stringify({ ...record, life: next })',
-    to: 'JSON.stringify(record)',
+    from: 'JSON.stringify({ ...record, key, life: next })',
+    to: 'JSON.stringify({ ...record, key })',
   },
   {
     invariant: 72,

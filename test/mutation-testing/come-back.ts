@@ -13,7 +13,7 @@ export const comeBack: readonly Mutation[] = [
   {
     invariant: 21,
     test: 'test/writes/two-tabs.test.ts',
-    name: 'invariant 21: a write that a follower has seen in the data is removed from disk once that tab leads',
+    name: 'invariant 21: a write of an earlier version that the data contains is not shown, and ends on the disk',
     file: 'src/mutations/acknowledgements.ts',
     from: '() => disk.leads,',
     to: '() => false,',
@@ -47,8 +47,8 @@ export const comeBack: readonly Mutation[] = [
     test: 'test/writes/store-refuses.test.ts',
     name: 'invariant 33: a write is sent from memory',
     file: 'src/mutations/transaction-maker.ts',
-    from: 'return this.#options.canSend() && transaction.dispatch',
-    to: 'return false && transaction.dispatch',
+    from: 'if (!this.#options.canSend() ||',
+    to: 'if (transaction ||',
   },
   {
     invariant: 33,

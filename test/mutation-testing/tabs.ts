@@ -74,7 +74,7 @@ export const tabs: readonly Mutation[] = [
     test,
     name: 'invariant 39, invariant 68: a write in a follower is durable at once, and sent once by the leader',
     file: 'src/engine/following.ts',
-    from: 'listener.outbox(message.news)',
+    from: 'listener.outbox(message.entries)',
     to: '',
   },
   {
@@ -84,6 +84,22 @@ export const tabs: readonly Mutation[] = [
     file: 'src/sqlite/file-channel.ts',
     from: 'this.onmessage?.({ data: JSON.parse(String(value)) })',
     to: '',
+  },
+  {
+    invariant: 68,
+    test: 'test/tabs/order.test.ts',
+    name: 'invariant 27, invariant 68: send what became durable first before what a tab wrote that had read nothing, whatever its clock says',
+    file: 'src/mutations/outbox.ts',
+    from: 'placeOf(a) < placeOf(b) ? -1 : 1',
+    to: 'a.id < b.id ? -1 : 1',
+  },
+  {
+    invariant: 68,
+    test: 'test/persistence/outbox.test.ts',
+    name: 'invariant 68: a transaction comes after those of another client that were stored unheard',
+    file: 'src/persistence/outbox.ts',
+    from: "tx.add('outbox', record.key, textOf(record))",
+    to: "tx.put('outbox', record.key, textOf(record))",
   },
   {
     invariant: 69,
@@ -108,6 +124,14 @@ export const tabs: readonly Mutation[] = [
     file: 'src/engine/parts.ts',
     from: 'follows: () => this.following.leader !== undefined',
     to: 'follows: () => this.following.hears',
+  },
+  {
+    invariant: 70,
+    test: 'test/tabs/order.test.ts',
+    name: 'invariant 70: a leader sends what a follower has stored before its own write, although it has not heard of it',
+    file: 'src/mutations/outbox.ts',
+    from: 'if (key !== nextKey(this.#last)) this.mayDiffer = true',
+    to: '',
   },
   {
     invariant: 71,

@@ -33,7 +33,7 @@ async function dueDisk(append: Database['append'] = async () => {}) {
       fenced() {},
       signedOut() {},
       reopened() {},
-      removed() {},
+      ended() {},
       storeAgain() {},
       lost() {},
       storage: (failure) => void told.push(failure),

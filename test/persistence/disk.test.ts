@@ -14,7 +14,7 @@ const listener: DiskListener = {
   fenced() {},
   signedOut() {},
   reopened() {},
-  removed() {},
+  ended() {},
   storeAgain() {},
   lost() {},
   storage() {},
@@ -31,7 +31,7 @@ async function fullDisk(): Promise<Disk> {
       ...noDatabase.outbox,
       write: async () => {
         if (isFull) throw full
-        return []
+        return noDatabase.outbox.write({})
       },
     },
     drop: async () => {
@@ -192,7 +192,7 @@ test('a late reason for a closed database does not affect the next one', async (
       const isFirst = losses.length === 0
       const write = async () => {
         if (isFirst) throw closed
-        return []
+        return noDatabase.outbox.write({})
       }
       const onLost: Database['onLost'] = (tell) => {
         losses.push(() => tell(closed))

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { StorageError } from '../../src/base/errors.ts'
 import type { Database } from '../../src/persistence/database.ts'
 import { journalKey } from '../../src/persistence/format.ts'
-import type { OutboxRecord } from '../../src/persistence/outbox.ts'
+import { nextKey, type OutboxRecord } from '../../src/persistence/outbox.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { behind, open, stores } from '../support/store-databases.ts'
@@ -21,6 +21,7 @@ const queued: OutboxRecord = {
   requires: [],
   version: 1,
 }
+const end = { id: 'x', key: nextKey(''), state: 'synced' } as const
 const delta = { since: 10, sid: 11, ops: [{ op: 'd', t: 'Issue', id: 'a' }] } as const
 
 describe.each(Object.entries(stores))('over %s', (_, make) => {
@@ -85,10 +86,10 @@ describe.each(Object.entries(stores))('over %s', (_, make) => {
     await former.append(delta)
     await former.outbox.write({ put: [queued] })
     const present = await open(store)
-    await expect(former.append({ since: 11, sid: 12, ops: [], removes: ['x'] })).rejects.toThrow()
-    expect((await present.outbox.read()).records).toEqual([queued])
-    await present.append({ since: 11, sid: 12, ops: [], removes: ['x'] })
-    expect((await present.outbox.read()).records).toEqual([])
+    await expect(former.append({ since: 11, sid: 12, ops: [], ends: [end] })).rejects.toThrow()
+    expect((await present.outbox.read()).records).toMatchObject([queued])
+    await present.append({ since: 11, sid: 12, ops: [], ends: [end] })
+    expect(await present.outbox.read()).toMatchObject({ records: [], ends: [end] })
   })
 
   test('invariant 40: a writer whose journal was cut is refused, too', async () => {

@@ -43,80 +43,157 @@ const damaged: { readonly [what: string]: StoreValue } = {
   'no version': JSON.stringify({ ...record('x'), version: undefined }),
 }
 
+const ids = (entries: Iterable<{ readonly id: string }>) => [...entries].map(({ id }) => id)
+
 describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
-  test('returns what was put, in the order of the ids, even after reopening', async () => {
+  test('invariant 27: returns what was put, in the order in which it was stored, even after reopening', async () => {
     const store = makeStore()
     const database = await open(store)
-    const rejected = record('2', { state: 'rejected', error: { code: 'conflict', message: 'No.' } })
-    expect(await database.outbox.write({ put: [record('3'), rejected, record('1')] })).toEqual([])
-    await database.outbox.write({ put: [record('3', { state: 'accepted', sid: 9 })], remove: ['1', 'none'] })
+    await database.outbox.write({ put: [record('3'), record('2')] })
+    const { stored, refused } = await database.outbox.write({ put: [record('1')] })
+    expect([ids(stored.values()), refused.size]).toEqual([['1'], 0])
     database.close()
     const { records, unreadable } = await (await open(store)).outbox.read()
-    expect(records).toEqual([rejected, record('3', { state: 'accepted', sid: 9 })])
+    expect(records).toMatchObject([record('3'), record('2'), record('1')])
     expect(unreadable).toEqual([])
   })
 
-  test('reads a transaction that an older version stored with the shapes in which it was sent', async () => {
+  test('invariant 68: a transaction comes after those of another client that were stored unheard', async () => {
     const store = makeStore()
-    const { outbox } = await open(store)
-    const older = { ...record('1', { state: 'sending' }), shapes: [record('1').ops] }
-    await outbox.write({ put: [older] })
-    const { records, unreadable } = await outbox.read()
-    expect(records).toMatchObject([record('1', { state: 'sending' })])
-    expect(unreadable).toEqual([])
+    const [one, other] = [(await open(store)).outbox, (await open(store)).outbox]
+    const { last } = await one.read()
+    const put = (outbox: typeof one, id: string) =>
+      outbox.write({ put: [record(id)], after: last, hears: true })
+    await put(other, '9')
+    await put(one, '8')
+    expect(ids((await one.read()).records)).toEqual(['9', '8'])
   })
 
-  test('keeps a transaction unless another client discarded it, and reports that', async () => {
-    const { outbox } = await open(makeStore())
-    await outbox.write({ put: [record('1'), record('2', { state: 'sending' })] })
-    expect(await outbox.write({ discard: ['1'] })).toEqual([])
-    expect(await outbox.write({ keep: ['1', '2', '3'].map((id) => record(id)) })).toEqual(['1'])
-    expect((await outbox.read()).records).toEqual([record('2'), record('3')])
-    expect(await outbox.write({ send: [record('1', { state: 'sending' })] })).toEqual(['1'])
+  test('invariant 68: a transaction comes after those that are stored, even if earlier ones have ended', async () => {
+    const store = makeStore()
+    const [one, other] = [(await open(store)).outbox, (await open(store)).outbox]
+    const { last } = await one.read()
+    const { stored } = await other.write({ put: [record('7'), record('8')] })
+    await other.write({ end: [{ id: '7', key: stored.get('7')?.key, state: 'cancelled' }] })
+    await one.write({ put: [record('1')], after: last, hears: true })
+    expect(ids((await one.read()).records)).toEqual(['8', '1'])
   })
 
-  test('does not replace a transaction that another client discarded, and reports that', async () => {
-    const { outbox } = await open(makeStore())
-    await outbox.write({ put: [record('1'), record('2'), record('3')] })
-    await outbox.write({ put: [record('4')], by: '4', discard: ['1'] })
-    const late = { put: [record('5')], by: '5', cancel: ['2'], discard: ['1', '3'] }
-    expect(await outbox.write(late)).toEqual(['1'])
-    expect((await outbox.read()).records.map(({ id }) => id)).toEqual(['2', '3', '4'])
-    expect(await outbox.write({ cancel: ['5'] })).toEqual([])
-    expect(await outbox.write({ keep: [record('5')] })).toEqual(['5'])
-  })
-
-  test('replaces both a replacement and the original', async () => {
+  test('what could not be stored when it was made keeps its place', async () => {
     const { outbox } = await open(makeStore())
     await outbox.write({ put: [record('1')] })
-    // It was stored, and its end not heard of.
-    await outbox.write({ put: [record('2')], by: '2', discard: ['1'] })
-    const change = { put: [record('3')], by: '3', cancel: ['2'], discard: ['1'] }
-    expect(await outbox.write(change)).toEqual([])
-    expect((await outbox.read()).records).toEqual([record('3')])
-    expect(await outbox.write({ ...change, put: [], discard: ['2', '1'] })).toEqual([])
+    const { last } = await outbox.read()
+    await outbox.write({ put: [record('3')] })
+    await outbox.write({ keep: [record('2', { key: `${last}/2` })] })
+    expect(ids((await outbox.read()).records)).toEqual(['1', '2', '3'])
+    await outbox.write({ put: [record('4')] })
+    expect(ids((await outbox.read()).records)).toEqual(['1', '2', '3', '4'])
   })
 
-  test('restores cancelled transactions, and leaves others and removed ones unchanged', async () => {
+  test('what a database has lost is stored again beside what is there by now', async () => {
+    const { outbox } = await open(makeStore())
+    await outbox.write({ put: [record('1')] })
+    const { last } = await outbox.read()
+    await outbox.write({ keep: [record('2', { key: last })] })
+    expect(ids((await outbox.read()).records)).toEqual(['1', '2'])
+  })
+
+  test('reads what an earlier version stored, first, and stores after it', async () => {
+    const store = makeStore()
+    const { outbox } = await open(store)
+    const id = '019b76da-abe8-7000-838d-3115b67acbe1'
+    await behind(store, async (tx) => {
+      tx.put('outbox', id, JSON.stringify({ ...record(id, { state: 'sending' }), shapes: [[]] }))
+      tx.put('outbox', '~019b76da-abe8-7000-838d-3115b67acbe0', true)
+    })
+    await outbox.write({ put: [record('1')] })
+    const { records, unreadable } = await outbox.read()
+    expect(records).toMatchObject([record(id, { state: 'sending' }), record('1')])
+    expect(unreadable).toEqual([])
+    const [{ key } = { key: '' }] = records
+    expect((await outbox.write({ end: [{ id, key, state: 'synced' }] })).refused.size).toBe(0)
+    expect(ids((await outbox.read()).records)).toEqual(['1'])
+  })
+
+  test('keeps a transaction unless another client discarded it, and says so', async () => {
+    const { outbox } = await open(makeStore())
+    await outbox.write({ put: [record('1'), record('2', { state: 'sending' })] })
+    await outbox.write({ end: [{ id: '1', state: 'discarded' }] })
+    const { stored, refused } = await outbox.write({ keep: ['1', '2', '3'].map((id) => record(id)) })
+    expect([ids(stored.values()), refused.get('1')?.state]).toEqual([['2', '3'], 'discarded'])
+    expect((await outbox.read()).records).toMatchObject([record('2'), record('3')])
+    const sent = await outbox.write({ send: [record('1', { state: 'sending' })] })
+    expect(sent.refused.get('1')?.state).toBe('discarded')
+  })
+
+  test('cancels only what is queued, and says what else is stored', async () => {
+    const { outbox } = await open(makeStore())
+    await outbox.write({ put: [record('1'), record('2', { state: 'sending' })] })
+    const end = ['1', '2', '3'].map((id) => ({ id, state: 'cancelled' }) as const)
+    const { refused } = await outbox.write({ end })
+    expect([...refused].map(([id, entry]) => [id, entry?.state])).toEqual([
+      ['2', 'sending'],
+      ['3', undefined],
+    ])
+    expect(await outbox.read()).toMatchObject({
+      records: [record('2', { state: 'sending' })],
+      ends: [end[0]],
+    })
+  })
+
+  test('does not replace a transaction that another client discarded, and says so', async () => {
+    const { outbox } = await open(makeStore())
+    await outbox.write({ put: [record('1'), record('3')] })
+    await outbox.write({ put: [record('4')], end: [{ id: '1', state: 'discarded', by: '4' }] })
+    const late = { put: [record('5')], end: [{ id: '1', state: 'discarded', by: '5' }] } as const
+    expect((await outbox.write(late)).refused.get('1')).toMatchObject({ by: '4' })
+    expect(ids((await outbox.read()).records)).toEqual(['3', '4'])
+  })
+
+  test('a write that is repeated finds what it has stored', async () => {
+    const { outbox } = await open(makeStore())
+    await outbox.write({ put: [record('1')] })
+    const change = { put: [record('2')], end: [{ id: '1', state: 'discarded', by: '2' }] } as const
+    for (const isAgain of [false, true]) expect((await outbox.write(change, isAgain)).refused.size).toBe(0)
+    await outbox.write({ put: [record('3')] })
+    const put = { put: [record('4')] }
+    for (const isAgain of [true, true]) await outbox.write(put, isAgain)
+    expect(ids((await outbox.read()).records)).toEqual(['2', '3', '4'])
+  })
+
+  test('restores cancelled transactions in their places, and leaves others and synced ones unchanged', async () => {
     const { outbox } = await open(makeStore())
     const sent = record('3', { state: 'sending' })
-    await outbox.write({ put: [record('1'), record('2'), sent] })
-    await outbox.write({ cancel: ['1'], discard: ['2'] })
-    expect(await outbox.write({ restore: ['1', '2', '3', '4'].map((id) => record(id)) })).toEqual(['1', '2'])
-    expect((await outbox.read()).records).toEqual([record('1'), record('2'), sent])
-    await outbox.write({ remove: ['1'] })
-    expect((await outbox.readOthers(() => true)).gone).toEqual([])
+    await outbox.write({ put: [record('1'), record('2'), sent, record('4')] })
+    await outbox.write({
+      end: [
+        { id: '1', state: 'cancelled' },
+        { id: '2', state: 'discarded' },
+        { id: '4', state: 'synced' },
+      ],
+    })
+    const { stored } = await outbox.write({ restore: ['1', '2', '3', '4', '5'].map((id) => record(id)) })
+    expect(ids(stored.values())).toEqual(['1', '2'])
+    expect((await outbox.read()).records).toMatchObject([record('1'), record('2'), sent])
   })
 
-  test('reads transactions that the caller does not know', async () => {
+  test('reads what was stored after a key', async () => {
     const { outbox } = await open(makeStore())
-    await outbox.write({ put: [record('1'), record('2'), record('3')] })
-    await outbox.write({ discard: ['3'] })
-    expect(await outbox.readOthers((id) => id === '1')).toEqual({
-      records: [record('2')],
-      ids: new Set(['1', '2']),
-      gone: ['3'],
-    })
+    await outbox.write({ put: [record('1')] })
+    const { last } = await outbox.read()
+    await outbox.write({ put: [record('2'), record('3')] })
+    expect(ids((await outbox.read(last)).records)).toEqual(['2', '3'])
+  })
+
+  test('keeps the last 1 000 ends', async () => {
+    const { outbox } = await open(makeStore())
+    const all = Array.from({ length: 2_001 }, (_, n) => `${n}`)
+    const { stored } = await outbox.write({ put: [record('x'), ...all.map((id) => record(id))] })
+    await outbox.write({ end: all.map((id) => ({ id, key: stored.get(id)?.key, state: 'synced' })) })
+    expect((await outbox.read()).ends).toHaveLength(2_001)
+    await outbox.write({})
+    const { records, ends } = await outbox.read()
+    expect([ids(records), ids(ends)]).toEqual([['x'], all.slice(-1_000)])
   })
 
   test('invariant 35: an unreadable transaction is returned as it is stored, and kept', async () => {
@@ -131,7 +208,7 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
       for (const [n, value] of values.entries()) tx.put('outbox', `x${n}`, value)
     })
     const read = await outbox.read()
-    expect(read.records).toEqual([record('1')])
+    expect(read.records).toMatchObject([record('1')])
     expect(read.unreadable.map(String).sort()).toEqual(values.map(String).sort())
     expect(await behind(store, (tx) => tx.keys('outbox'))).toHaveLength(1 + Object.keys(damaged).length)
   })
@@ -163,6 +240,6 @@ test('invariant 18: a transaction is flushed to disk; what only tells what becam
   const store: Store = { ...inner, open: async (name) => watching(await inner.open(name)) }
   const { outbox } = await open(store)
   await outbox.write({ put: [record('1')] })
-  await outbox.write({ remove: ['1'] })
+  await outbox.write({ end: [{ id: '1', state: 'synced' }] })
   expect(asked).toEqual(['strict', 'relaxed'])
 })

@@ -21,7 +21,7 @@ function recorderOf(failures: (Error | undefined)[] = []) {
     { ...noDatabase, append },
     {
       changed: (failure) => told.push(failure?.code),
-      removed: () => {},
+      ended: () => {},
     },
   )
   return { recorder, begun, stored, told }

@@ -123,11 +123,16 @@ export class Oracle {
       this.fault(`a write was refused for a change that nobody else made: ${name}`)
   }
 
-  /** What a tab writes is accepted in the order in which it was written. */
-  #checkOrder({ name, tab, transaction }: Write): void {
+  /**
+   * What a tab writes is accepted in the order in which it was written; what the tabs of a device write, in the order in
+   * which it was stored.
+   */
+  #checkOrder({ name, tab, transaction, told: { stored = Number.POSITIVE_INFINITY } }: Write): void {
     if (this.log.histories.length > 1) return
     const later = this.writes.slice(this.writes.findIndex((one) => one.transaction === transaction) + 1)
-    const first = later.find((one) => one.tab === tab && this.log.history.order.includes(one.transaction.id))
+    const isLater = (one: Write) =>
+      one.tab === tab || (one.tab.device === tab.device && one.told.stored !== undefined && one.at > stored)
+    const first = later.find((one) => isLater(one) && this.log.history.order.includes(one.transaction.id))
     if (first) this.fault(`a write was accepted after a later one: ${name} after ${first.name}`)
   }
 

@@ -27,7 +27,7 @@ export class Dice {
 const writes = ['insert', 'update', 'update', 'update', 'put', 'delete'] as const
 const undoing = ['undo', 'undo', 'undo', 'redo', 'redo'] as const
 const elsewhere = ['update elsewhere', 'update elsewhere', 'put elsewhere', 'delete elsewhere'] as const
-const tabsOnly = ['show', 'show', 'open', 'close'] as const
+const tabsOnly = ['show', 'show', 'open', 'close', 'set the clock'] as const
 
 /** What goes wrong. */
 const ofNetwork = ['cut', 'cut', 'stop', 'server down', 'lose an answer', 'delay an answer'] as const

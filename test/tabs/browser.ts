@@ -86,7 +86,7 @@ export async function browser({
     server,
     device,
     /** The client of a tab that does not start it. */
-    idle: () => page().client,
+    idle: (options?: OpenOptions) => page(options).client,
     open,
     insert: async (id: string) => {
       await server.write([{ op: 'i', t: 'Item', id, p: {} }], 'ada')
