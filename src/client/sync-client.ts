@@ -70,9 +70,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
       lock: hasTabs && locks ? { locks, name } : undefined,
       channelName: hasTabs ? name : undefined,
       openDatabase: async (leads) =>
-        disk
-          ? openDatabase({ store: disk, name, clock: environment.clock, models, leads, newLife })
-          : noDatabase,
+        disk ? openDatabase({ ...environment, store: disk, name, models, leads, newLife }) : noDatabase,
       newLife,
       destroyDatabase: async () => disk?.destroy(name),
       replica: new Replica({

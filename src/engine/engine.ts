@@ -344,7 +344,6 @@ export class Engine {
   #run(): void {
     this.#options.credentials.forget()
     this.#fetched = false
-    this.#isReached = undefined
     this.#lifecycle = 'running'
     this.#unsubscribe = this.#options.environment.lifecycle.subscribe((event) => this.#onLifecycle(event))
     this.#leadership.start()
@@ -360,7 +359,7 @@ export class Engine {
     this.#following.leave()
     this.#pollSchedule.stop()
     this.#progress = undefined
-    const halted = Promise.all([this.#scheduler.stop(), this.mutations.stop()])
+    const halted = this.#stopSchedules()
     this.#commit.now()
     await halted
     await this.#disk.settled()
@@ -417,9 +416,15 @@ export class Engine {
   #onLifecycle(event: LifecycleEvent): void {
     if (event === 'offline') this.#isReached = false
     this.#leadership.onLifecycle(event)
-    if (event === 'frozen') this.#following.close()
+    if (event === 'frozen') {
+      this.#following.close()
+      void this.#stopSchedules()
+    }
     if (event === 'visible') void this.#originStorage.read()
-    if (event === 'visible' && !this.#following.hears) this.#following.begin()
+    if (event === 'resumed') {
+      this.#following.begin()
+      this.#notifySchedules('start')
+    }
     if (event === 'online' || event === 'visible') this.#notifySchedules('hurry')
     this.#commit.now()
   }
@@ -432,6 +437,13 @@ export class Engine {
   #resume(type: 'resume' | 'renew', token: string | undefined): void {
     if (token !== undefined) this.#options.credentials.use(token)
     this.#notifySchedules(type)
+  }
+
+  /** Stops fetching and sending. Resolves once no request is running. */
+  async #stopSchedules(): Promise<void> {
+    // Nothing is sent before the server has answered again.
+    this.#isReached = undefined
+    await Promise.all([this.#scheduler.stop(), this.mutations.stop()])
   }
 
   /** Passes `type` to the schedules of fetching and of sending. */

@@ -173,7 +173,8 @@ function raiseFence(
   })
 }
 
-async function readLife(tx: StoreTransaction): Promise<string | undefined> {
+/** Resolves with the life that is stored: see `Database.signOut`. */
+export async function readLife(tx: StoreTransaction): Promise<string | undefined> {
   const life = await tx.get('meta', metaKeys.life)
   return typeof life === 'string' ? life : undefined
 }

@@ -62,7 +62,7 @@ export class Leadership {
       this.#end()
       disk.follow()
     }
-    if (event === 'visible') this.lead()
+    if (event === 'visible' || event === 'resumed') this.lead()
   }
 
   /** Leads if the tab is visible; otherwise, once no other tab does. */

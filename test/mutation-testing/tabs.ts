@@ -4,6 +4,46 @@ const test = 'test/tabs/following.test.ts'
 
 export const tabs: readonly Mutation[] = [
   {
+    invariant: 30,
+    test: 'test/tabs/frozen.test.ts',
+    name: 'invariant 30: keeps no other tab from writing',
+    file: 'src/storage/freezable.ts',
+    from: 'return current.transaction({ ...transaction, signal }, body)',
+    to: 'return current.transaction(transaction, body)',
+  },
+  {
+    invariant: 37,
+    test: 'test/tabs/frozen.test.ts',
+    name: 'invariant 37: begins none until it is back',
+    file: 'src/storage/freezable.ts',
+    from: 'frozen.abort()',
+    to: '',
+  },
+  {
+    invariant: 37,
+    test: 'test/tabs/frozen.test.ts',
+    name: 'invariant 37: has lost nothing when it is back, and reports no failure',
+    file: 'src/storage/freezable.ts',
+    from: 'if (!signal.aborted || isClosed) throw error',
+    to: 'throw error',
+  },
+  {
+    invariant: 37,
+    test: 'test/tabs/frozen.test.ts',
+    name: 'invariant 37: a page in the back/forward cache holds no connection, socket, lock or channel',
+    file: 'src/engine/engine.ts',
+    from: 'void this.#stopSchedules()',
+    to: '',
+  },
+  {
+    invariant: 40,
+    test: 'test/tabs/frozen.test.ts',
+    name: 'invariant 40: lets another tab lead and send what it has written',
+    file: 'src/tabs/leadership.ts',
+    from: "if (event === 'frozen') {",
+    to: "if (event === 'hidden') {",
+  },
+  {
     invariant: 39,
     test,
     name: 'invariant 39, invariant 68: a write in a follower is durable at once, and sent once by the leader',
