@@ -127,7 +127,8 @@ function databaseIn(
       })
       if (!read) return undefined
       const { restored, brokenAt: from } = read
-      if (leads && from !== undefined) await database.write(['journal'], (tx) => database.cut(tx, { from }))
+      if (leads && from !== undefined)
+        await database.write(['journal'], (tx) => tx.delete('journal', { from }))
       size = read.size
       return migrating ? rewrite(migrating, restored, sink) : restored
     },

@@ -69,10 +69,6 @@ export class SqliteHandle implements SyncTables {
     } catch {}
   }
 
-  has(table: Table, key: string): boolean {
-    return this.#queryOne(`SELECT 1 AS value FROM ${table} WHERE key = ?`, key) !== undefined
-  }
-
   get(table: Table, key: string): StoreValue | undefined {
     const text = this.#queryOne(`SELECT value FROM ${table} WHERE key = ?`, key)
     return text === undefined ? undefined : parse(text)

@@ -104,7 +104,6 @@ function reporting(tx: StoreTransaction, alive: () => void): StoreTransaction {
     keys: (table, range) => tx.keys(table, range).finally(alive),
     values: (table, range) => tx.values(table, range).finally(alive),
     put: (table, key, value) => tx.put(table, key, value),
-    add: (table, key, value) => tx.add(table, key, value),
     delete: (table, key) => tx.delete(table, key),
   }
 }

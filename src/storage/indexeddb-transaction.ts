@@ -156,7 +156,6 @@ function handleOf(tx: IDBTransaction, fail: (error: unknown) => void) {
       return inOrder(await resultOf<StoreValue[]>(request), range)
     },
     put: (table, key, value) => attempt(() => tx.objectStore(table).put(value, key)),
-    add: (table, key, value) => attempt(() => tx.objectStore(table).add(value, key)),
     delete(table, key) {
       if (typeof key === 'string') attempt(() => tx.objectStore(table).delete(key))
       else if (!isEmpty(key)) attempt(() => tx.objectStore(table).delete(queryOf(key)))

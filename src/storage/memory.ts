@@ -92,11 +92,6 @@ class MemoryTables implements SyncTables {
     this.#initial = new Map(tables.map((table) => [table, committed.get(table) ?? []]))
   }
 
-  has(table: Table, key: string): boolean {
-    const entries = this.#read(table)
-    return entries[indexOf(entries, key)]?.[0] === key
-  }
-
   get(table: Table, key: string): StoreValue | undefined {
     const entries = this.#read(table)
     const entry = entries[indexOf(entries, key)]

@@ -83,8 +83,6 @@ export interface StoreTransaction {
   values(table: Table, range?: KeyRange): Promise<readonly StoreValue[]>
   /** Stores `value`. Never throws: a failure aborts the transaction, and the transaction's promise rejects with it. */
   put(table: Table, key: string, value: StoreValue): void
-  /** Stores `value` if `key` has no value. Otherwise, it fails as `put` does, with a StorageError of code `fenced`. */
-  add(table: Table, key: string, value: StoreValue): void
   /** Removes one key, or all keys in a span. Fails as `put` does. */
   delete(table: Table, key: string | KeySpan): void
 }

@@ -3,7 +3,6 @@ import type { KeyRange, KeySpan, StoreTransaction, StoreValue, Table, Transactio
 
 /** The tables of an engine whose calls are synchronous. A call that fails throws. */
 export interface SyncTables {
-  has(table: Table, key: string): boolean
   get(table: Table, key: string): StoreValue | undefined
   keys(table: Table, range: KeyRange): readonly string[]
   values(table: Table, range: KeyRange): readonly StoreValue[]
@@ -61,15 +60,6 @@ class SyncTransaction implements StoreTransaction {
 
   put(table: Table, key: string, value: StoreValue): void {
     this.#write(table, (tables) => tables.put(table, key, value))
-  }
-
-  add(table: Table, key: string, value: StoreValue): void {
-    this.#write(table, (tables) => {
-      if (tables.has(table, key)) {
-        throw new StorageError('fenced', `Another client has written ${key} since.`)
-      }
-      tables.put(table, key, value)
-    })
   }
 
   delete(table: Table, key: string | KeySpan): void {

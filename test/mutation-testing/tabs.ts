@@ -39,9 +39,9 @@ export const tabs: readonly Mutation[] = [
     invariant: 40,
     test: 'test/tabs/frozen.test.ts',
     name: 'invariant 40: lets another tab lead and send what it has written',
-    file: 'src/tabs/leadership.ts',
-    from: "if (event === 'frozen') {",
-    to: "if (event === 'hidden') {",
+    file: 'src/engine/engine.ts',
+    from: 'this.#leadership.onLifecycle(event)',
+    to: '',
   },
   {
     invariant: 39,
@@ -64,8 +64,8 @@ export const tabs: readonly Mutation[] = [
     test: 'test/persistence/fence.test.ts',
     name: 'invariant 40: a transaction stays in the outbox if the delta that contains it is refused',
     file: 'src/persistence/fence.ts',
-    from: 'also(tx)',
-    to: 'this.#connection.transaction({ tables, mode: "write" }, also)',
+    from: 'await Promise.all([this.#compare(tx), body(tx)])',
+    to: '[undefined, await body(tx)]',
   },
   {
     invariant: 41,

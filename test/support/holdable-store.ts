@@ -17,7 +17,6 @@ export function holdable(inner: Store) {
     keys: (table, range) => whenReleased(tx.keys(table, range)),
     values: (table, range) => whenReleased(tx.values(table, range)),
     put: (table, key, value) => tx.put(table, key, value),
-    add: (table, key, value) => tx.add(table, key, value),
     delete: (table, key) => tx.delete(table, key),
   })
   const store: Store = {

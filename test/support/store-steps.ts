@@ -73,8 +73,6 @@ function stepping(connection: StoreConnection, { awaited, immediate }: StepListe
             after({ name: 'values', ...common, table }, () => tx.values(table, range)),
           put: (table, key, value) =>
             attempt({ name: 'put', ...common, table, key }, () => tx.put(table, key, value)),
-          add: (table, key, value) =>
-            attempt({ name: 'put', ...common, table, key }, () => tx.add(table, key, value)),
           delete: (table, key) =>
             attempt({ name: 'delete', ...common, table, ...(typeof key === 'string' && { key }) }, () =>
               tx.delete(table, key),

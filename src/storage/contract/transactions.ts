@@ -96,36 +96,6 @@ export const transactionCases: readonly StoreContractCase[] = [
     },
   ),
 
-  withConnection('an add stores a value where there is none', async (connection) => {
-    await write(connection, async (tx) => {
-      tx.put('meta', 'a', 1)
-      tx.delete('meta', 'a')
-      tx.add('meta', 'a', 2)
-      tx.add('meta', 'b', null)
-    })
-    same([await get(connection, 'a'), await get(connection, 'b')], [2, null], 'the stored state')
-  }),
-
-  withConnection(
-    'an add where there is one is `fenced`, and takes back its transaction',
-    async (connection) => {
-      await put(connection, { a: 1 })
-      const adding = (tx: StoreTransaction) => {
-        tx.put('meta', 'b', 2)
-        tx.add('meta', 'a', 2)
-        tx.put('meta', 'c', 2)
-      }
-      await storageError(
-        write(connection, async (tx) => adding(tx)),
-        'one that is awaited',
-        'fenced',
-      )
-      const atOnce = connection.transaction({ tables: ['meta'], mode: 'write' }, adding)
-      await storageError(atOnce, 'one that is committed at once', 'fenced')
-      same([await keys(connection), await get(connection, 'a')], [['a'], 1], 'the stored state')
-    },
-  ),
-
   withConnection('a transaction sees what it wrote itself', async (connection) => {
     await put(connection, { a: 1, b: 2 })
     const seen = await write(connection, async (tx) => {
