@@ -118,7 +118,7 @@ export class Engine {
       isReached: () => this.#isReached,
       hasWas: () => this.#realtime.hasWas,
       hears: () => this.#following.hears,
-      follows: () => this.#following.leader !== undefined,
+      follows: () => this.#following.leader !== undefined || this.#leadership.isOutdated,
       ended: () => this.#ended,
       reporter,
       commit: this.#commit,
@@ -203,6 +203,9 @@ export class Engine {
         outboxUnknown: () => this.mutations.readAgain(),
         sync: () => this.sync(),
         resume: (token) => this.#continue(token),
+        outdated: (version) => {
+          if (this.#leadership.outdated()) emit('outdated', { version })
+        },
         signedOut: () => void this.#signedOut(),
       },
     })
