@@ -49,7 +49,7 @@ export type {
   RecordFor,
   TypedMutator,
 } from './client/types.ts'
-export type { ChangeEvent, ResetEvent, ResetReason, SyncEvents } from './engine/events.ts'
+export type { ChangeEvent, OutdatedEvent, ResetEvent, ResetReason, SyncEvents } from './engine/events.ts'
 export type { LogoutOptions, LogoutResult } from './engine/logout.ts'
 export type { ConnectionStatus, DataStatus, Status } from './engine/status.ts'
 export type { SyncResult } from './engine/sync-result.ts'

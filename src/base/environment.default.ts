@@ -47,18 +47,28 @@ const lifecycle: Lifecycle = {
     for (const type of ['online', 'offline'] as const) {
       target.addEventListener(type, () => listener(type), controller)
     }
-    const onResume = () => {
-      // The page may have lost its sockets and not know it yet.
-      listener('offline')
-      listener('online')
-      if (lifecycle.visible()) listener('visible')
+    const { document } = target
+    const onFreeze = () => listener('frozen')
+    let isLeaving = false
+    const onHide = ({ persisted }: PageTransitionEvent) => {
+      isLeaving = persisted
+      if (!isLeaving) return
+      // A page that is left becomes hidden next, and the application may still write then: let its listeners come first.
+      const onHidden = () => isLeaving && onFreeze()
+      if (document && lifecycle.visible()) {
+        document.addEventListener('visibilitychange', onHidden, { once: true, signal: controller.signal })
+      } else onFreeze()
     }
-    target.addEventListener('pageshow', (event) => event.persisted && onResume(), controller)
-    target.addEventListener('pagehide', (event) => event.persisted && listener('frozen'), controller)
-    target.document?.addEventListener('freeze', () => listener('frozen'), controller)
-    target.document?.addEventListener('resume', onResume, controller)
+    const onShow = ({ persisted }: PageTransitionEvent) => {
+      isLeaving = false
+      if (persisted) listener('resumed')
+    }
+    target.addEventListener('pagehide', onHide, controller)
+    target.addEventListener('pageshow', onShow, controller)
+    document?.addEventListener('freeze', onFreeze, controller)
+    document?.addEventListener('resume', () => listener('resumed'), controller)
     const onVisibility = () => listener(lifecycle.visible() ? 'visible' : 'hidden')
-    target.document?.addEventListener('visibilitychange', onVisibility, controller)
+    document?.addEventListener('visibilitychange', onVisibility, controller)
     return () => controller.abort()
   },
 }

@@ -49,8 +49,11 @@ export interface Lifecycle {
   subscribe(listener: (event: LifecycleEvent) => void): Unsubscribe
 }
 
-/** `frozen`: the page goes into the back/forward cache, or the browser stops it in the background. */
-export type LifecycleEvent = 'online' | 'offline' | 'visible' | 'hidden' | 'frozen'
+/**
+ * `frozen`: the page goes into the back/forward cache, or the browser stops it in the background; a page may report
+ * that twice. `resumed`: the page is back.
+ */
+export type LifecycleEvent = 'online' | 'offline' | 'visible' | 'hidden' | 'frozen' | 'resumed'
 
 /** The part of the standard LockManager that Instep uses (Web Locks API, section 3.2). */
 export interface Locks {

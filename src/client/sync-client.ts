@@ -83,9 +83,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
       lock: locks && { locks, name },
       name,
       openDatabase: async (leads) =>
-        disk
-          ? openDatabase({ store: disk, name, clock: environment.clock, models, leads, newLife })
-          : noDatabase,
+        disk ? openDatabase({ ...environment, store: disk, name, models, leads, newLife }) : noDatabase,
       newLife,
       destroyDatabase: async () => disk?.destroy(name),
       replica: new Replica({

@@ -9,10 +9,17 @@ export async function halt(parts: Parts, lifecycle: Status['lifecycle']): Promis
   parts.following.leave()
   parts.polls.stop()
   state.progress = undefined
-  const halted = Promise.all([parts.schedule.stop(), parts.mutations.stop()])
+  const halted = stopSchedules(parts)
   parts.commit.now()
   await halted
   await parts.disk.settled()
+}
+
+/** Stops fetching and sending. Resolves once no request is running. */
+export async function stopSchedules({ state, schedule, mutations }: Parts): Promise<void> {
+  // Nothing is sent before the server has answered again.
+  state.isReached = undefined
+  await Promise.all([schedule.stop(), mutations.stop()])
 }
 
 /** Ends the engine for good. Resolves when all pending data and writes are stored. */

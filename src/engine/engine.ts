@@ -102,7 +102,6 @@ export class Engine {
     const { options, state } = parts
     options.credentials.forget()
     state.hasFetched = false
-    state.isReached = undefined
     state.lifecycle = 'running'
     state.unsubscribe = options.environment.lifecycle.subscribe((event) => onLifecycle(parts, event))
     parts.leadership.start()

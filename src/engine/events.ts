@@ -19,6 +19,16 @@ export interface SyncEvents {
   error: SyncError
   reset: ResetEvent
   storage: StorageStatus
+  /**
+   * Another tab runs newer code, which leads from now on. This tab goes on showing the data, and what it writes is sent by
+   * the newer code. Ask the user to reload.
+   */
+  outdated: OutdatedEvent
+}
+
+/** `version`: that of the models in the newer code. It may be the same if only Instep is newer. */
+export interface OutdatedEvent {
+  readonly version: number
 }
 
 /** The visible data changed. */

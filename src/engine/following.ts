@@ -59,6 +59,8 @@ export interface FollowingListener {
   sync(): Promise<unknown>
   /** Another tab continues after a 401. */
   resume(token: string | undefined): void
+  /** Another tab runs newer code, with models of `version`. */
+  outdated(version: number): void
   /** The user has signed out in another tab. */
   signedOut(): void
 }
@@ -94,14 +96,16 @@ export class Following {
   #onLeft: () => unknown = () => {}
 
   constructor(options: FollowingOptions) {
-    const { environment, name, listener } = options
+    const { environment, name, version, listener } = options
     const { BroadcastChannel, clock, random } = environment
     this.#options = options
     this.#channel = new TabChannel({
       BroadcastChannel,
       name,
       random,
-      onMessage: (message, from) => this.#hear(message, from),
+      version,
+      onMessage: (...heard) => this.#hear(...heard),
+      onNewer: (newer) => listener.outdated(newer),
       onLoss: (from) => {
         listener.outboxUnknown()
         // The answer says where the leader is.
@@ -168,7 +172,7 @@ export class Following {
 
   /** Tells the other tabs where this one is, if it leads, once what it has is stored. */
   async announce(): Promise<void> {
-    const { disk, copy, version, isRunning, status } = this.#options
+    const { disk, copy, isRunning, status } = this.#options
     const { confirmed = 0 } = copy.position ?? {}
     const isStored = await disk.stored().then(
       () => true,
@@ -179,7 +183,7 @@ export class Following {
     this.#term = term
     const isStoring = disk.database.kind === 'durable' && !disk.failure
     const sid = isStored ? confirmed : 0
-    const lead = { term, version, sid, copy: copy.name, isStoring, status: shareStatus(status()) }
+    const lead = { term, sid, copy: copy.name, isStoring, status: shareStatus(status()) }
     this.#channel.post({ type: 'lead', lead })
   }
 
@@ -265,7 +269,7 @@ export class Following {
     for (const n of this.#syncs.keys()) this.#channel.post({ type: 'sync', n })
   }
 
-  #hear(message: TabMessage<SharedStatus>, from: string): void {
+  #hear(message: TabMessage<SharedStatus>, from: string, version: number): void {
     const { disk, feed, isRunning, listener } = this.#options
     const isFromLeader = from === this.#leader?.id
     if (isFromLeader) this.#unanswered = 0
@@ -274,7 +278,7 @@ export class Following {
         if (disk.leads) void this.announce()
         return
       case 'lead':
-        this.#onLead(message.lead, from)
+        this.#onLead(message.lead, from, version === this.#options.version)
         return
       case 'delta':
         if (isFromLeader) feed.hear({ kind: 'delta', delta: message.delta })
@@ -304,8 +308,8 @@ export class Following {
     }
   }
 
-  #onLead(lead: Lead<SharedStatus>, from: string): void {
-    const { disk, copy, feed, version, isRunning, status, listener } = this.#options
+  #onLead(lead: Lead<SharedStatus>, from: string, isSame: boolean): void {
+    const { disk, copy, feed, isRunning, status, listener } = this.#options
     // After the browser has deleted the stored data, the terms of the leader start again at 1.
     const isEarlier = lead.term < this.#term && from !== this.#leader?.id
     if (isEarlier || !isRunning()) return
@@ -316,7 +320,7 @@ export class Following {
     }
     this.#term = lead.term
     const isUsable = disk.isOpen && !disk.outbox.refused
-    const canRead = isUsable && lead.isStoring && lead.version === version && lead.term !== this.#unreadable
+    const canRead = isUsable && lead.isStoring && isSame && lead.term !== this.#unreadable
     if (!canRead) {
       this.leave()
       return

@@ -157,6 +157,7 @@ export class LazyTypes {
   ): Promise<Restored> {
     const isOf = ({ t }: { readonly t: string }) => types.has(t)
     const stored = await this.#options.database().read({
+      begin: () => staging.clear(types),
       rows: (rows) => staging.add(rows.filter(isOf)),
       ops: (ops) => staging.apply(ops.filter(isOf)),
       holds: (t) => types.has(t),

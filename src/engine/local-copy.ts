@@ -339,6 +339,10 @@ export class LocalCopy {
     const staging = this.stage()
     let count = 0
     const restored = await this.disk.database.restore({
+      begin: () => {
+        staging.clear()
+        count = 0
+      },
       rows: (rows) => {
         staging.add(rows)
         count += rows.length

@@ -1,14 +1,19 @@
 import type { LifecycleEvent } from '../base/environment.ts'
+import { stopSchedules } from './ending.ts'
 import type { Parts } from './parts.ts'
 
 /** What happens to the page and to its network. */
 export function onLifecycle(parts: Parts, event: LifecycleEvent): void {
   if (event === 'offline') parts.state.isReached = false
   parts.leadership.onLifecycle(event)
-  if (event === 'frozen') parts.following.close()
-  if (event === 'visible') {
-    void parts.originStorage.read()
-    if (!parts.following.hears) parts.following.begin()
+  if (event === 'frozen') {
+    parts.following.close()
+    void stopSchedules(parts)
+  }
+  if (event === 'visible') void parts.originStorage.read()
+  if (event === 'resumed') {
+    parts.following.begin()
+    parts.tell('start')
   }
   if (event === 'online' || event === 'visible') parts.tell('hurry')
   parts.commit.now()

@@ -24,6 +24,10 @@ export function onTabs(parts: Parts): FollowingListener {
     outboxUnknown: () => parts.mutations.readAgain(),
     sync: () => parts.sync(),
     resume: (token) => onResumed(parts, token),
+    outdated(version) {
+      if (!parts.leadership.outdated()) return
+      parts.later(() => parts.events.emit('outdated', { version }))
+    },
     signedOut: () => void signOut(parts),
   }
 }

@@ -99,7 +99,7 @@ export class Parts {
       isReached: () => this.state.isReached,
       hasWas: () => this.feed.hasWas,
       hears: () => this.following.hears,
-      follows: () => this.following.leader !== undefined,
+      follows: () => this.following.leader !== undefined || this.leadership.isOutdated,
       ended: () => this.ended,
       reporter,
       commit: this.commit,

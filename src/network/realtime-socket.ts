@@ -145,7 +145,7 @@ export function createRealtimeSocket(options: RealtimeSocketOptions): RealtimeSo
 
   const onLifecycle = (event: LifecycleEvent) => {
     if (event === 'visible') machine.dispatch({ type: event, overdue: heartbeat?.overdue })
-    else if (event !== 'hidden' && event !== 'frozen') machine.dispatch({ type: event })
+    else if (event === 'online' || event === 'offline') machine.dispatch({ type: event })
   }
 
   return {

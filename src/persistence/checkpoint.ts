@@ -125,7 +125,7 @@ function finish(
     const head = readHead(await tx.get('meta', metaKeys.head))
     if (head?.generation !== startHead.generation || signal?.aborted) return false
     const { sid: base, at, to } = journal
-    await database.cut(tx, { to })
+    tx.delete('journal', { to })
     // The journal no longer has the changes to missing records, so a later restore cannot notice them.
     const { owed, at: repairedAt } = await readRepair(tx)
     writeRepair(tx, { owed: owed || fold.owesRepair, at: repairedAt })

@@ -85,6 +85,8 @@ export interface Database {
 }
 
 export interface RestoreSink {
+  /** Called before the first rows. May be called again: then forget all rows and ops so far. */
+  begin?(): void
   rows(rows: readonly WireRow[]): void
   ops(ops: readonly RowOp[]): void
   /**

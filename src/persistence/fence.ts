@@ -1,12 +1,9 @@
 import { StorageError, toStorageError } from '../base/errors.ts'
-import type { KeySpan, StoreConnection, StoreTransaction, StoreValue, Table } from '../storage/store.ts'
-import { after, fenceOf, isOtherFormat, journalKey, metaKeys, taken } from './format.ts'
+import type { StoreConnection, StoreTransaction, Table } from '../storage/store.ts'
+import { isOtherFormat, metaKeys } from './format.ts'
 
 /** The tables of the data: all but the outbox. */
 const data = { tables: ['meta', 'pages', 'journal'], mode: 'write' } as const
-
-/** The journal keeps at most this many keys of clients that opened the database earlier. */
-const maxFormers = 1_000
 
 /** The fence of a connection that does not lead. No client ever raises the fence to this number. */
 const beside = -1
@@ -103,44 +100,15 @@ export class FencedConnection {
     })
   }
 
-  /**
-   * Adds `record` to the journal directly after `last`, and resolves with its key. `also` makes other writes in the same
-   * step. Rejects as `write` does, but reads nothing, so that the browser can commit at once: a client that opened the
-   * database since has put a marker at that key, and `add` fails on an existing key.
-   */
-  async add(
-    tables: readonly Table[],
-    last: string | undefined,
-    record: StoreValue,
-    also: (tx: StoreTransaction) => void,
-  ): Promise<string> {
-    this.#writes += 1
-    const key = journalKey(this.#fence, last)
-    await this.#connection
-      .transaction({ tables, mode: 'write' }, (tx) => {
-        tx.add('journal', key, record)
-        also(tx)
-      })
-      .catch((error) => {
-        throw toStorageError(error).code === 'fenced' ? takenOver(error) : error
-      })
-    return key
-  }
-
-  /** Removes the journal records in `span`. The markers that lock out earlier clients stay. */
-  cut(tx: StoreTransaction, span: KeySpan): Promise<void> {
-    return cut(tx, span, this.#fence)
-  }
-
   read<T>(tables: readonly Table[], body: (tx: StoreTransaction) => Promise<T>): Promise<T> {
     return this.#connection.transaction({ tables: ['meta', ...tables], mode: 'read' }, body)
   }
 
   /** Removes all data that can be fetched again. */
   async drop(): Promise<void> {
-    if (this.#fence !== 0) return this.write(data.tables, (tx) => drop(tx, this.#fence))
+    if (this.#fence !== 0) return this.write(data.tables, drop)
     // Raising the fence needs room, and this method is called to make room.
-    await this.#connection.transaction(data, (tx) => drop(tx, Number.POSITIVE_INFINITY))
+    await this.#connection.transaction(data, drop)
     // Lock out earlier clients: they must not append to data that is gone.
     await this.ensureRaised().catch(() => {})
   }
@@ -150,8 +118,8 @@ export class FencedConnection {
   }
 }
 
-function takenOver(cause?: unknown): StorageError {
-  return new StorageError('fenced', 'Another client stores the data.', { cause })
+function takenOver(): StorageError {
+  return new StorageError('fenced', 'Another client stores the data.')
 }
 
 /**
@@ -168,12 +136,13 @@ function raiseFence(
       ensureLife(tx, newLife),
       raiseIn(tx),
     ])
-    if (isOtherFormat(head)) await drop(tx, fence)
+    if (isOtherFormat(head)) drop(tx)
     return [fence, life] as const
   })
 }
 
-async function readLife(tx: StoreTransaction): Promise<string | undefined> {
+/** Resolves with the life that is stored: see `Database.signOut`. */
+export async function readLife(tx: StoreTransaction): Promise<string | undefined> {
   const life = await tx.get('meta', metaKeys.life)
   return typeof life === 'string' ? life : undefined
 }
@@ -188,39 +157,14 @@ async function ensureLife(tx: StoreTransaction, newLife: NewLife): Promise<strin
 
 /** Raises the fence as a part of `tx`, which locks out the leader. Resolves with the new fence. */
 export async function raiseIn(tx: StoreTransaction): Promise<number> {
-  const [last, [key]] = await Promise.all([
-    tx.get('meta', metaKeys.fence),
-    tx.keys('journal', { reverse: true, limit: 1 }),
-  ])
-  const former = typeof last === 'number' ? last : 0
-  const fence = former + 1
+  const former = await tx.get('meta', metaKeys.fence)
+  const fence = typeof former === 'number' ? former + 1 : 1
   tx.put('meta', metaKeys.fence, fence)
-  if (former > 0) tx.put('journal', journalKey(former, key), taken)
   return fence
 }
 
-/** Removes the data. Keeps the journal markers that lock out clients with a lower number than `fence`. */
-export function drop(tx: StoreTransaction, fence: number): Promise<void> {
-  tx.delete('meta', metaKeys.head)
-  tx.delete('meta', metaKeys.manifest)
-  tx.delete('meta', metaKeys.repair)
-  tx.delete('pages', {})
-  return cut(tx, {}, fence)
-}
-
-/**
- * Removes the journal records in `span`, except the last key of each client with a lower number than `fence`. That key
- * is either the marker that locks the client out, or the key after which the next client puts the marker.
- */
-async function cut(tx: StoreTransaction, span: KeySpan, fence: number): Promise<void> {
-  const keys = await tx.keys('journal', span)
-  // The last key of each client.
-  const places = new Map(keys.map((key) => [fenceOf(key), key]))
-  let { from = '' } = span
-  for (const [former, place] of [...places].slice(-maxFormers)) {
-    if (former >= fence) break
-    tx.delete('journal', { from, to: place })
-    from = after(place)
-  }
-  tx.delete('journal', { ...span, from })
+/** Removes the data. */
+export function drop(tx: StoreTransaction): void {
+  for (const key of [metaKeys.head, metaKeys.manifest, metaKeys.repair]) tx.delete('meta', key)
+  for (const table of ['pages', 'journal'] as const) tx.delete(table, {})
 }

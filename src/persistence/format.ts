@@ -12,12 +12,12 @@ import type { StoreValue } from '../storage/store.ts'
  * - `pages`: by `<generation>/<n>`, the JSON text of an array of rows. A page is never changed: changed rows go into a
  *   new page under a new key. Pages that the manifest does not list are leftovers of a writer that did not finish.
  * - `journal`: by {@link journalKey}, a delta: the position before it, the position after it, the time when it was
- *   stored, and the JSON text of its ops; or {@link taken}, at the key where an earlier client would append next.
+ *   stored, and the JSON text of its ops.
  *
  * If the format differs, pages and journal are dropped, since they can be fetched again. `fence`, `caller`, `life`
  * and the table `outbox` are kept.
  */
-export const format = 2
+export const format = 3
 
 export type Head = {
   readonly format: typeof format
@@ -110,31 +110,9 @@ export function unreadable(what: string, cause?: unknown): StorageError {
   return new StorageError('unreadable', `${what} in the local database cannot be read: ${advice}.`, { cause })
 }
 
-/** The value of a journal key that locks out an earlier client: see `FencedConnection.add`. */
-export const taken = true
-
-/**
- * The key at which the client with the number `fence` appends to a journal whose last key is `last`. Keys sort in the
- * order in which they are written. A client that opens the database later can compute the next key of an earlier
- * client.
- */
-export function journalKey(fence: number, last = ''): string {
-  const [former, n] = last.split('/')
-  const prefix = digits(fence)
-  return `${prefix}/${digits(former === prefix ? Number(n) + 1 : 0)}`
-}
-
-/** The fence in a journal key, or in the name of a page writer. */
-export function fenceOf(key: string): number {
-  return Number.parseInt(key, 10)
-}
-
-/**
- * The first key of the journal that continues the pages of `generation`. Records of earlier writers do not continue
- * them.
- */
-export function journalStart(generation: string): string {
-  return digits(fenceOf(generation))
+/** The key of the journal record after the one with the key `last`. Keys sort in the order in which they are written. */
+export function journalKey(last?: string): string {
+  return digits(last === undefined ? 0 : Number(last) + 1)
 }
 
 export function digits(n: number): string {

@@ -4,10 +4,10 @@ import type { DeltaFrame } from '../protocol/delta.ts'
 import { isOp, type RowOp } from '../protocol/fold.ts'
 import { isOtherEpoch, isSid } from '../protocol/guards.ts'
 import { isObject } from '../protocol/json.ts'
-import type { KeySpan, StoreTransaction, StoreValue, Table } from '../storage/store.ts'
+import type { StoreTransaction, StoreValue, Table } from '../storage/store.ts'
 import type { JournalEntry, JournalOp, StoredChanges, StoredPosition } from './database.ts'
 import type { FencedConnection } from './fence.ts'
-import { after, type Head, journalKey, journalStart, metaKeys, readHead, taken } from './format.ts'
+import { after, type Head, journalKey, metaKeys, readHead } from './format.ts'
 import { parseArray } from './pages.ts'
 import { readRepair, writeRepair } from './repair.ts'
 
@@ -40,7 +40,7 @@ export function journalOf(database: FencedConnection): JournalWriter {
   let tail: Tail | undefined
   /**
    * The end of the journal, if `entry` continues it and nothing was written since. As long as the fence holds, no other
-   * client has written either, so nothing needs to be read again. Reading takes a third of the time of a small append.
+   * client has written either, so nothing needs to be read again, which takes a quarter of the time of a small append.
    */
   const knownTailBefore = ({ since, sid, epoch, owesRepair }: JournalEntry): Tail | undefined => {
     if (tail?.writes !== database.writes || since !== tail.sid || sid <= since || owesRepair) return undefined
@@ -50,24 +50,19 @@ export function journalOf(database: FencedConnection): JournalWriter {
     async append(entry, at) {
       const { since, sid, ops, ends = [] } = entry
       const tables: readonly Table[] = ends.length > 0 ? ['journal', 'outbox'] : ['journal']
-      const end = (tx: StoreTransaction) => {
-        for (const { key = '', ...rest } of ends) tx.put('outbox', key, JSON.stringify({ ...rest, key }))
-      }
       const own = new Set(ends.map(({ id }) => id))
       const moves = sid > since
       const text = JSON.stringify(ops.map((op) => withoutFrameFields(op, own)))
       const record = { since, sid, at, ops: text }
       const knownTail = knownTailBefore(entry)
-      const stored = knownTail
-        ? database.add(tables, knownTail.last, record, end).then((last) => ({ ...knownTail, last }))
-        : database.write(tables, async (tx) => {
-            const { epoch, last } = await linkTo(tx, entry)
-            end(tx)
-            if (!moves) return { epoch, last }
-            const key = journalKey(database.fence, last)
-            tx.put('journal', key, record)
-            return { epoch, last: key }
-          })
+      const stored = database.write(tables, async (tx) => {
+        const { epoch, last } = knownTail ?? (await linkTo(tx, entry))
+        for (const { key = '', ...rest } of ends) tx.put('outbox', key, JSON.stringify({ ...rest, key }))
+        if (!moves) return { epoch, last }
+        const key = journalKey(last)
+        tx.put('journal', key, record)
+        return { epoch, last: key }
+      })
       const { writes } = database
       tail = { ...(await stored), sid, writes }
       return moves ? recordUnits + text.length : 0
@@ -92,17 +87,15 @@ async function linkTo(tx: StoreTransaction, entry: JournalEntry): Promise<Pick<T
 
 /** The end of the journal; `undefined` if there is no data or the last record cannot be read. */
 async function readEnd(tx: StoreTransaction) {
-  const lastIn = async (span: KeySpan) => (await tx.keys('journal', { ...span, reverse: true, limit: 1 }))[0]
-  const [stored, last] = await Promise.all([tx.get('meta', metaKeys.head), lastIn({})])
+  const [stored, [last]] = await Promise.all([
+    tx.get('meta', metaKeys.head),
+    tx.keys('journal', { reverse: true, limit: 1 }),
+  ])
   const head = readHead(stored)
   if (!head) return undefined
-  const start = journalStart(head.generation)
-  for (let key = last; key !== undefined && key >= start; key = await lastIn({ to: key })) {
-    const record = await tx.get('journal', key)
-    if (record === taken) continue
-    return isObject(record) && isSid(record.sid) ? { head, last, sid: record.sid } : undefined
-  }
-  return { head, last, sid: head.base }
+  if (last === undefined) return { head, last, sid: head.base }
+  const record = await tx.get('journal', last)
+  return isObject(record) && isSid(record.sid) ? { head, last, sid: record.sid } : undefined
 }
 
 /** Resolves with the position at the end of data of models version `version`; with `undefined` if there is none. */
@@ -179,13 +172,12 @@ export async function readJournal(
   let { base: sid, at } = head
   let size = 0
   let turn = 0
-  let from = journalStart(head.generation)
+  let from = ''
   for (;;) {
     const range = { from, limit: batchRecords }
     const [keys, values] = await Promise.all([tx.keys('journal', range), tx.values('journal', range)])
     for (const [index, key] of keys.entries()) {
-      const value = values[index]
-      const record = value === taken ? { since: sid, sid, at, ops: [], size: recordUnits } : readRecord(value)
+      const record = readRecord(values[index])
       if (record?.since !== sid) return { sid, at, size, to: from, brokenAt: key }
       sid = record.sid
       visit(record.ops, sid)

@@ -1,16 +1,17 @@
-import type { Clock } from '../base/environment.ts'
+import type { Clock, Lifecycle } from '../base/environment.ts'
 import { toStorageError } from '../base/errors.ts'
 import type { Shape } from '../models/migrate.ts'
 import { namesOf } from '../protocol/guards.ts'
-import type { Store, StoreConnection } from '../storage/store.ts'
+import { openFreezable } from '../storage/freezable.ts'
+import type { Store, StoreConnection, StoreTransaction } from '../storage/store.ts'
 import { checkpoint } from './checkpoint.ts'
 import type { Database, DatabaseSize, Restored, RestoreSink, SnapshotWriter } from './database.ts'
-import { FencedConnection, type NewLife } from './fence.ts'
+import { FencedConnection, type NewLife, readLife } from './fence.ts'
 import { metaKeys, sizeOf } from './format.ts'
 import { generationsOf } from './generations.ts'
 import { journalOf, readPosition, readSince } from './journal.ts'
 import { type MigratingSink, migratingSink } from './migrate.ts'
-import { openOutbox } from './outbox.ts'
+import { openOutbox, signedOut } from './outbox.ts'
 import { pagesOf } from './pages.ts'
 import { readStored } from './restore.ts'
 import { signOut } from './sign-out.ts'
@@ -28,6 +29,8 @@ export interface OpenDatabaseOptions {
   readonly leads?: boolean | undefined
   /** Names the life that the database is in if it is new: see `Database.signOut`. */
   readonly newLife?: NewLife
+  /** The lifecycle of the page. @default the process is never frozen */
+  readonly lifecycle?: Lifecycle
 }
 
 const nothing: DatabaseSize = { pageUnits: 0, journalUnits: 0 }
@@ -42,10 +45,14 @@ const turnOps = 1_000
  * data of another format. Rejects with a StorageError.
  */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<Database> {
-  const connection = await options.store.open(options.name)
+  const { store, name, lifecycle, leads = true, newLife } = options
+  let life: string | undefined
+  const check = async (tx: StoreTransaction) =>
+    life === undefined || life === (await readLife(tx)) ? undefined : signedOut()
+  const connection = await openFreezable({ store, name, lifecycle, check })
   try {
-    const { leads = true, newLife } = options
     const fenced = await FencedConnection[leads ? 'raise' : 'beside'](connection, newLife)
+    life = fenced.life
     return databaseIn(connection, fenced, options)
   } catch (error) {
     connection.close()
@@ -122,7 +129,8 @@ function databaseIn(
       })
       if (!read) return undefined
       const { restored, brokenAt: from } = read
-      if (leads && from !== undefined) await database.write(['journal'], (tx) => database.cut(tx, { from }))
+      if (leads && from !== undefined)
+        await database.write(['journal'], (tx) => tx.delete('journal', { from }))
       size = read.size
       return migrating ? rewrite(migrating, restored, sink) : restored
     },

@@ -35,6 +35,7 @@ export function readStored(
     const head = readHead(stored)
     const sink = head && sinkFor(head.version)
     if (!sink) return undefined
+    sink.begin?.()
     const { holds = () => true } = sink
     const manifest = readManifest(list)
     const wanted = manifest.filter(({ types }) => types.some(([t]) => holds(t))).values()

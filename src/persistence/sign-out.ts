@@ -31,17 +31,13 @@ export function signOut(
   { life: next, pending, own, accepted }: SignOut,
 ): Promise<SignedOut> {
   return connection.transaction({ tables, mode: 'write', durability: 'strict' }, async (tx) => {
-    const [, stored, fence] = await Promise.all([
-      refuseOtherLife(tx, life),
-      readOutbox(tx, life),
-      raiseIn(tx),
-    ])
+    const [, stored] = await Promise.all([refuseOtherLife(tx, life), readOutbox(tx, life), raiseIn(tx)])
     const records = [...stored.records, ...own]
     const unsettled = records.filter(({ id, state }) => state !== 'accepted' && !accepted.includes(id))
     const signedOut = countUnsent(pending, unsettled, stored.unreadable.length)
     const { isKept } = signedOut
     const keyOf = ({ key, id }: OutboxRecord) => key ?? `${stored.last}/${id}`
-    await drop(tx, fence)
+    drop(tx)
     // The user who owns what is kept has to be the one who sends it.
     if (!isKept) tx.delete('meta', metaKeys.caller)
     if (pending !== 'keep') tx.delete('outbox', {})

@@ -42,7 +42,7 @@ export function beginSnapshot(
       }
       await database.write(['pages', 'journal'], async (tx) => {
         throwIfEnded()
-        await database.cut(tx, {})
+        tx.delete('journal', {})
         writeRepair(tx, { owed, at })
         await generations.switchTo(tx, head, manifest)
       })

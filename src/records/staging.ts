@@ -64,6 +64,11 @@ export class Staging {
     for (const t of types) this.#unloaded.delete(t)
   }
 
+  /** Forgets the rows of `types`. @default all */
+  clear(types: Iterable<string> = [...this.#rows.keys()]): void {
+    for (const t of types) this.#rows.delete(t)
+  }
+
   add(rows: readonly WireRow[]): void {
     for (const row of rows) if (!this.#unloaded.has(row.t)) this.#of(row.t).set(row.id, row)
   }

@@ -5,7 +5,10 @@ import type { OutboxNews } from '../persistence/outbox.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
 import { isObject } from '../protocol/json.ts'
 
-/** The version of the messages. Tabs of another version are not heard. */
+/**
+ * The version of the messages. Of tabs of another version, only `sign-out` and `left` are heard, and that they have
+ * changed the outbox.
+ */
 const protocol = 2
 
 /** An error as it is sent to other tabs. */
@@ -15,8 +18,6 @@ export type SharedError = Pick<SyncError, 'name' | 'code' | 'message'>
 export interface Lead<Status> {
   /** The number of the leader. A leader with a higher number has taken the lead later. */
   readonly term: number
-  /** The version of the application's models. */
-  readonly version: number
   /** The position at the end of the stored data; 0 if it is not known. */
   readonly sid: number
   /** The name of the stored copy. */
@@ -44,7 +45,12 @@ export interface TabChannelOptions<Status> {
   readonly BroadcastChannel: BroadcastChannelConstructor | undefined
   readonly name: string
   readonly random: Random
-  readonly onMessage: (message: TabMessage<Status>, from: string) => void
+  /** The version of the application's models. */
+  readonly version: number
+  /** `version`: that of the models of the tab `from`. */
+  readonly onMessage: (message: TabMessage<Status>, from: string, version: number) => void
+  /** Another tab runs newer code, with models of `version`. */
+  readonly onNewer: (version: number) => void
   /** Messages from the tab `from` were lost. */
   readonly onLoss: (from: string) => void
 }
@@ -104,25 +110,37 @@ export class TabChannel<Status> {
     const isForAll = message.type === 'ask' || message.type === 'lead' || message.type === 'sign-out'
     if (!isForAll && this.peers === 0) return
     this.#posted += 1
-    this.#channel?.postMessage({ ...message, protocol, from: this.#id, number: this.#posted })
+    const { version } = this.#options
+    this.#channel?.postMessage({ ...message, protocol, version, from: this.#id, number: this.#posted })
   }
 
   #hear(data: unknown): void {
     if (!isTabMessage<Status>(data)) return
-    const { from, number } = data
+    const { onLoss, onMessage, onNewer, version: ownVersion } = this.#options
+    const { from, number, type, version } = data
     const last = this.#heard.get(from)
     // A message that comes twice, or after a later one.
     if (last !== undefined && number <= last) return
     this.#heard.set(from, number)
-    if (data.type === 'left') this.#heard.delete(from)
-    else if (last !== undefined && number > last + 1) this.#options.onLoss(from)
-    this.#options.onMessage(data, from)
+    const age = data.protocol - protocol || version - ownVersion
+    if (age > 0) onNewer(version)
+    // Any message says that this code is newer. Only older code is answered, so that nobody answers for ever.
+    if (age < 0 && (type === 'ask' || type === 'lead')) this.post({ type: 'ask' })
+    if (type === 'left') this.#heard.delete(from)
+    else if (last !== undefined && number > last + 1) onLoss(from)
+    if (data.protocol === protocol || type === 'sign-out' || type === 'left') onMessage(data, from, version)
+    else if (type === 'outbox') onLoss(from)
   }
 }
 
-/** Messages of one version come from the same code as this, and so are what they say. */
-function isTabMessage<Status>(
-  data: unknown,
-): data is TabMessage<Status> & { readonly from: string; readonly number: number } {
-  return isObject(data) && data.protocol === protocol && typeof data.from === 'string'
+interface Envelope {
+  readonly protocol: number
+  readonly version: number
+  readonly from: string
+  readonly number: number
+}
+
+/** Messages of one version come from the same code as this, and so are what they say. Every version has the envelope. */
+function isTabMessage<Status>(data: unknown): data is TabMessage<Status> & Envelope {
+  return isObject(data) && typeof data.protocol === 'number' && typeof data.from === 'string'
 }

@@ -26,9 +26,25 @@ export class Leadership {
   #isHeld = false
   #hasBegun = false
   #isClosed = false
+  #isOutdated = false
 
   constructor(options: LeadershipOptions) {
     this.#options = options
+  }
+
+  /** Whether newer code in another tab leads. Without locks, nobody would learn that the newer tab is gone. */
+  get isOutdated(): boolean {
+    return this.#isOutdated && this.#options.lock !== undefined
+  }
+
+  /** Leaves the lead to newer code in another tab. Returns whether that is news. */
+  outdated(): boolean {
+    if (this.#isOutdated) return false
+    this.#isOutdated = true
+    if (!this.isOutdated) return true
+    this.#options.disk.follow()
+    this.#wait()
+    return true
   }
 
   /** Decides whether this client leads at first. To be called before the database is opened. */
@@ -62,7 +78,7 @@ export class Leadership {
       this.#end()
       disk.follow()
     }
-    if (event === 'visible') this.lead()
+    if (event === 'visible' || event === 'resumed') this.lead()
   }
 
   /** Leads if the tab is visible; otherwise, once no other tab does. */
@@ -74,7 +90,8 @@ export class Leadership {
       // Another tab may lead meanwhile, unnoticed.
       disk.follow()
       disk.lead()
-    } else if (environment.lifecycle.visible()) this.#leadOnce(this.#request(lock, { steal: true }))
+    } else if (environment.lifecycle.visible() && !this.#isOutdated)
+      this.#leadOnce(this.#request(lock, { steal: true }))
     else this.#wait()
   }
 
@@ -132,6 +149,7 @@ export class Leadership {
           if (!lock || state === 'over') return resolve(false)
           state = 'held'
           this.#isHeld = true
+          this.#isOutdated = false
           resolve(true)
           await over
         })

@@ -61,8 +61,9 @@ function activityOf({ backend, devices }: Scene): string | undefined {
     for (const [client, { inStep, failure, unanswered }] of clients) {
       const { lifecycle, connection, writes } = client.status
       const { state } = connection
-      // With a fault that applies until `heal`, the final state of a client is unknown.
-      if (lifecycle !== 'running' || state === 'unauthenticated' || backend.faults.endless) continue
+      const isPaused = lifecycle !== 'running' || state === 'unauthenticated'
+      // With a fault that applies until `heal`, the final state of a client is unknown. A frozen page is `idle`.
+      if (isPaused || state === 'idle' || backend.faults.endless) continue
       if (state !== (reachable ? inStep : 'offline'))
         return `a client is \`${state}\`${because(connection, failure)}`
       const isHeld = writes.paused !== undefined && !unanswered

@@ -74,6 +74,11 @@ export class VirtualLifecycle implements Lifecycle {
     this.#emit('frozen')
   }
 
+  /** Reports that the page is back from the back/forward cache. */
+  resume(): void {
+    this.#emit('resumed')
+  }
+
   set({ online = this.#online, visible = this.#visible }: { online?: boolean; visible?: boolean }): void {
     const events: LifecycleEvent[] = []
     if (online !== this.#online) events.push(online ? 'online' : 'offline')

@@ -99,20 +99,53 @@ describe('the environment', () => {
     expect(log.length).toBe(4)
   })
 
-  test('report a page that goes into the back/forward cache, and its return as a network that was away', () => {
+  describe('of a page that is left and shown again', () => {
     const page = new EventTarget()
-    vi.stubGlobal('addEventListener', page.addEventListener.bind(page))
-    vi.stubGlobal('removeEventListener', page.removeEventListener.bind(page))
+    const document = Object.assign(new EventTarget(), { visibilityState: 'visible' })
     const log: string[] = []
-    const undo = lifecycle.subscribe((event) => log.push(event))
     const tell = (type: 'pagehide' | 'pageshow', persisted: boolean) =>
       page.dispatchEvent(Object.assign(new Event(type), { persisted }))
-    for (const persisted of [false, true]) {
-      tell('pagehide', persisted)
-      tell('pageshow', persisted)
+    const look = (visibilityState: string) => {
+      document.visibilityState = visibilityState
+      document.dispatchEvent(new Event('visibilitychange'))
     }
-    undo()
-    expect(log).toEqual(['frozen', 'offline', 'online', 'visible'])
+
+    beforeEach(() => {
+      log.length = 0
+      document.visibilityState = 'visible'
+      vi.stubGlobal('addEventListener', page.addEventListener.bind(page))
+      vi.stubGlobal('removeEventListener', page.removeEventListener.bind(page))
+      vi.stubGlobal('document', document)
+    })
+
+    test('say that it is frozen once the application has heard that it is hidden', () => {
+      const undo = lifecycle.subscribe((event) => log.push(event))
+      const onVisibility = () => log.push('the application')
+      document.addEventListener('visibilitychange', onVisibility)
+      tell('pagehide', true)
+      look('hidden')
+      document.removeEventListener('visibilitychange', onVisibility)
+      tell('pageshow', true)
+      undo()
+      expect(log).toEqual(['hidden', 'the application', 'frozen', 'resumed'])
+    })
+
+    test('say so at once if it is hidden already', () => {
+      document.visibilityState = 'hidden'
+      const undo = lifecycle.subscribe((event) => log.push(event))
+      tell('pagehide', true)
+      undo()
+      expect(log).toEqual(['frozen'])
+    })
+
+    test('say nothing of a page that is not kept', () => {
+      const undo = lifecycle.subscribe((event) => log.push(event))
+      tell('pagehide', false)
+      tell('pageshow', false)
+      look('hidden')
+      undo()
+      expect(log).toEqual(['hidden'])
+    })
   })
 
   test('are let go of once, also where the next listener comes outside a page', () => {

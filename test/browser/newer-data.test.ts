@@ -1,12 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { Payload } from '../../src/index.ts'
 import type { TxOp } from '../../src/protocol/tx.ts'
-import type { Engine } from './engine.ts'
-import { engineNames, launchEngine } from './engines.ts'
-import { makeProfile } from './in-browser.ts'
-import { Mailbox, type PageServer, servePage } from './page-server.ts'
-import type { Steps } from './pages/steps.ts'
-import { Service } from './service.ts'
+import { engineNames } from './engines.ts'
+import { inTabs } from './in-tabs.ts'
 
 const note = { userId: 'ada', n: 0, title: 'old', text: 'old' }
 const other = { userId: 'ada' }
@@ -15,60 +11,15 @@ const theirEdit = { title: 'theirs', text: 'theirs' }
 const update = (id: string, p: Payload): TxOp => ({ op: 'u', t: 'Note', id, p })
 
 describe.each(engineNames)('in %s', (engineName) => {
-  let service: Service
-  let page: PageServer
-  let engine: Engine
-  let steps: Mailbox
-  /** The tabs of the current test, by the names under which they ask for their steps. */
-  const tabs = new Map<string, string>()
-  const cleanup: (() => Promise<unknown>)[] = []
+  const tabs = inTabs(engineName)
+  const { open, ask } = tabs
 
-  beforeAll(async () => {
-    steps = new Mailbox()
-    page = await servePage(new URL('./pages/steps.ts', import.meta.url), {
-      commands: { next: (tab: string) => steps.next(tab) },
-    })
-    cleanup.unshift(page.close)
-    const { profile, remove } = await makeProfile()
-    cleanup.unshift(remove)
-    engine = await launchEngine(engineName, profile)
-    cleanup.unshift(engine.kill)
-  })
-  afterAll(async () => {
-    for (const step of cleanup) await step()
-  })
-
-  // Each service has an address of its own, and so has each database.
-  beforeEach(async () => {
-    service = new Service()
-    await service.up()
-    await service.write(
+  beforeEach(() =>
+    tabs.service.write(
       { op: 'i', t: 'Note', id: 'note', p: note },
       { op: 'i', t: 'Note', id: 'other', p: other },
-    )
-  })
-  afterEach(async () => {
-    for (const tab of tabs.keys()) await ask(tab, 'close')
-    await service.down()
-  })
-
-  async function open(...names: readonly string[]): Promise<void> {
-    for (const name of names) tabs.set(name, `${name} of ${service.url}`)
-    const params = [...tabs.values()].map((tab) => new URLSearchParams({ tab, service: service.url }))
-    await engine.open(...params.map((each) => `${page.url}?${each}`))
-  }
-
-  /** Runs a step in `tab`, and resolves with its result. */
-  async function ask<Name extends keyof Steps>(
-    tab: string,
-    name: Name,
-    ...value: Parameters<Steps[Name]>
-  ): Promise<Awaited<ReturnType<Steps[Name]>>> {
-    const type = tabs.get(tab) ?? tab
-    if (name === 'close') tabs.delete(tab)
-    steps.add({ type, name, value })
-    return (await page.next(type)).value as Awaited<ReturnType<Steps[Name]>>
-  }
+    ),
+  )
 
   test('invariant 40: another tab stores the data once the tab that did is closed', async () => {
     await open('first', 'second', 'later')
@@ -81,11 +32,11 @@ describe.each(engineNames)('in %s', (engineName) => {
     const closed = performance.now()
     await ask(follower, 'leads')
     expect(performance.now() - closed, 'ms without a leader').toBeLessThan(1_000)
-    await service.write(update('note', { n: 1 }))
+    await tabs.service.write(update('note', { n: 1 }))
     await ask(follower, 'shows', 1)
     await ask(follower, 'sync')
     await ask(follower, 'close')
-    await service.down()
+    await tabs.service.down()
     expect(await ask('later', 'startOffline'), 'the stored number').toBe(1)
   })
 
@@ -93,21 +44,23 @@ describe.each(engineNames)('in %s', (engineName) => {
     const five = ['a', 'b', 'c', 'd', 'e']
     await open(...five)
     for (const tab of five) await ask(tab, 'start')
-    await service.write(update('note', { n: 1 }))
+    await tabs.service.write(update('note', { n: 1 }))
     for (const tab of five) await ask(tab, 'shows', 1)
     const sockets = await Promise.all(five.map((tab) => ask(tab, 'sockets')))
     expect(sockets.filter((count) => count > 0)).toEqual([1])
     for (const tab of five) await ask(tab, 'addOne')
     for (const tab of five) await ask(tab, 'synced')
     for (const tab of five) await ask(tab, 'shows', 6)
-    const counts = [...(await service.changes())].flatMap(([tx, count]) => (tx === undefined ? [] : count))
+    const counts = [...(await tabs.service.changes())].flatMap(([tx, count]) =>
+      tx === undefined ? [] : count,
+    )
     expect(counts).toEqual([1, 1, 1, 1, 1])
   })
 
   test('invariant 72: signing out in one tab ends the others, and deletes what was not sent, as chosen', async () => {
     await open('first', 'second', 'third', 'next')
     for (const tab of ['first', 'second', 'third']) await ask(tab, 'start')
-    await service.down()
+    await tabs.service.down()
     await ask('second', 'update', 'note', { n: 5 })
     const result = await ask('first', 'logout', { pending: 'discard' })
     expect(result).toEqual({ sent: 0, kept: 0, discarded: 1, rejected: 0, silentTabs: 0 })
@@ -127,7 +80,7 @@ describe.each(engineNames)('in %s', (engineName) => {
       await ask('second', 'start')
       await ask('first', 'update', 'note', { n: 1 })
       await ask('first', 'synced')
-      await service.write(update('note', { n: 10 }))
+      await tabs.service.write(update('note', { n: 10 }))
       await ask('first', 'shows', 10)
       await ask('second', 'shows', 10)
       await ask('first', 'close')
@@ -136,7 +89,7 @@ describe.each(engineNames)('in %s', (engineName) => {
     async function expectOnlyNewer(): Promise<void> {
       const shown = await ask('second', 'shown')
       expect(shown.slice(shown.indexOf(10)), 'the numbers that the second tab showed').toEqual([10, 11])
-      expect(await service.fields('note'), 'the note on the server').toEqual({ ...note, n: 11 })
+      expect(await tabs.service.fields('note'), 'the note on the server').toEqual({ ...note, n: 11 })
     }
 
     test('with a network', async () => {
@@ -148,12 +101,12 @@ describe.each(engineNames)('in %s', (engineName) => {
     })
 
     test('without a network', async () => {
-      await service.down()
+      await tabs.service.down()
       await ask('second', 'offline')
       await ask('second', 'update', 'other', { n: 1 })
       await ask('second', 'retry')
       await ask('second', 'addOne')
-      await service.up()
+      await tabs.service.up()
       await ask('second', 'settle')
       await expectOnlyNewer()
     })
@@ -164,11 +117,11 @@ describe.each(engineNames)('in %s', (engineName) => {
     ['the browser is offline', false],
   ])('writes that were undone while %s never reach the server', async (_, isOnline) => {
     const added = (id: string): TxOp => ({ op: 'i', t: 'Note', id, p: note })
-    await service.write(added('removed'), added('gone'))
+    await tabs.service.write(added('removed'), added('gone'))
     await open('only')
     await ask('only', 'start')
-    await service.down()
-    if (!isOnline) await engine.setOnline?.(false)
+    await tabs.service.down()
+    if (!isOnline) await tabs.engine.setOnline?.(false)
     await ask('only', 'offline')
     expect(await ask('only', 'isOnline'), '`navigator.onLine`').toBe(isOnline)
 
@@ -179,18 +132,21 @@ describe.each(engineNames)('in %s', (engineName) => {
     await ask('only', 'update', 'gone', { title: 'mine' })
     expect(await ask('only', 'undo', 50), 'the state of another update').toBe('cancelled')
 
-    await service.write(update('note', theirEdit), update('removed', theirEdit), {
+    await tabs.service.write(update('note', theirEdit), update('removed', theirEdit), {
       op: 'd',
       t: 'Note',
       id: 'gone',
     })
-    const changes = await service.changes()
-    await service.up()
-    if (!isOnline) await engine.setOnline?.(true)
+    const changes = await tabs.service.changes()
+    await tabs.service.up()
+    if (!isOnline) await tabs.engine.setOnline?.(true)
     expect(await ask('only', 'settle'), 'the reasons of the rejected writes').toEqual([])
-    expect(await service.changes(), 'the changes that the server has').toEqual(changes)
-    expect(await service.fields('note'), 'the note that was edited').toEqual({ ...note, ...theirEdit })
-    expect(await service.fields('removed'), 'the note that was removed').toEqual({ ...note, ...theirEdit })
-    expect(await service.fields('gone'), 'the note that somebody else removed').toBeUndefined()
+    expect(await tabs.service.changes(), 'the changes that the server has').toEqual(changes)
+    expect(await tabs.service.fields('note'), 'the note that was edited').toEqual({ ...note, ...theirEdit })
+    expect(await tabs.service.fields('removed'), 'the note that was removed').toEqual({
+      ...note,
+      ...theirEdit,
+    })
+    expect(await tabs.service.fields('gone'), 'the note that somebody else removed').toBeUndefined()
   })
 })

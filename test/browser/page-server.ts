@@ -26,9 +26,18 @@ export interface PageServer {
 const html =
   '<!doctype html><meta charset="utf-8"><title>test</title><script type="module" src="/page.js"></script>'
 
-/** Goes back to the page that it was opened from. */
-const away =
-  '<!doctype html><title>away</title><script>onload = () => setTimeout(() => history.back(), 200)</script>'
+/** Goes back to the page that it was opened from: when the test says so to the tab of the address, or after a moment. */
+const away = `<!doctype html><title>away</title><script>
+  const tab = new URLSearchParams(location.search).get('tab')
+  const post = (path, body) => fetch(path, { method: 'POST', body: JSON.stringify(body) })
+  onload = async () => {
+    if (tab) {
+      await post('/', { type: tab + ' away' })
+      await post('/command', { name: 'next', args: [tab + ' back'] })
+    } else await new Promise((resolve) => setTimeout(resolve, 200))
+    history.back()
+  }
+</script>`
 
 /** What the page may ask for by `command`, and a server of data at the address of the page, if it has one. */
 export interface PageBackend {
@@ -59,7 +68,7 @@ export async function servePage(entry: URL, backend?: PageBackend, alias?: Alias
       response.end()
     } else if (request.url === '/page.js') {
       response.setHeader('Content-Type', 'text/javascript').end(script)
-    } else if (request.url === '/away') {
+    } else if (request.url?.startsWith('/away')) {
       response.setHeader('Content-Type', 'text/html').end(away)
     } else {
       // A page of `no-store` is not kept when it is left.

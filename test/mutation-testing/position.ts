@@ -104,7 +104,7 @@ export const position: readonly Mutation[] = [
     test: 'test/persistence/snapshot.test.ts',
     name: 'invariant 8: replaces everything: absent rows are removed, and so is the journal',
     file: 'src/persistence/snapshot.ts',
-    from: 'await database.cut(tx, {})',
+    from: "tx.delete('journal', {})",
     to: '',
   },
   {
@@ -168,7 +168,7 @@ export const position: readonly Mutation[] = [
     test: 'test/persistence/restore.test.ts',
     name: 'invariant 12: another format',
     file: 'src/persistence/fence.ts',
-    from: 'if (isOtherFormat(head)) await drop(tx, fence)',
+    from: 'if (isOtherFormat(head)) drop(tx)',
     to: '',
   },
 ]

@@ -31,8 +31,8 @@ export const service: readonly Mutation[] = [
     test: 'test/client/unauthenticated.test.ts',
     name: 'invariant 43: a refreshed token keeps everything: the same database, and a delta',
     file: 'src/client/sync-client.ts',
-    from: 'store: disk, name, clock',
-    to: 'store: disk, name: (await credentials.get())?.value ?? name, clock',
+    from: 'store: disk, name, models',
+    to: 'store: disk, name: (await credentials.get())?.value ?? name, models',
   },
   {
     invariant: 43,

@@ -3,6 +3,7 @@ import { mockSyncServer } from 'instep/testing'
 import { VirtualChannels, type VirtualChannelsOptions } from '../../src/testing/virtual-channels.ts'
 import { VirtualLifecycle } from '../../src/testing/virtual-environment.ts'
 import { VirtualLocks } from '../../src/testing/virtual-locks.ts'
+import { holdable } from '../support/holdable-store.ts'
 import { perOrigin } from '../support/per-origin.ts'
 
 export interface Tab {
@@ -12,6 +13,10 @@ export interface Tab {
   readonly kill: () => void
   /** It stands still: it keeps its locks, gets no others, and says nothing more. */
   readonly freeze: () => void
+  /** It goes into the back/forward cache: nothing of it runs on, and its open transactions stay open. */
+  readonly leave: () => void
+  /** It comes back from there, and is looked at. */
+  readonly comeBack: () => Promise<void>
 }
 
 export interface BrowserOptions extends VirtualChannelsOptions {
@@ -48,13 +53,14 @@ export async function browser({
   const channels = new VirtualChannels(carried)
   const page = ({ visible = true, environment, ...options }: OpenOptions = {}) => {
     const lifecycle = new VirtualLifecycle()
+    const held = holdable(options.store ?? shared)
     lifecycle.set({ visible })
     const [ownLocks, channel] = [locks.page(), channels.page()]
     const client = device.client({
       identity: 'ada',
-      store: shared,
       pollInterval: 600_000,
       ...options,
+      store: held.store,
       environment: {
         lifecycle,
         locks: hasLocks ? ownLocks : undefined,
@@ -62,10 +68,10 @@ export async function browser({
         ...environment,
       },
     })
-    return { client, lifecycle, locks: ownLocks, channel }
+    return { client, lifecycle, locks: ownLocks, channel, held }
   }
   const open = async (options?: OpenOptions): Promise<Tab> => {
-    const { client, lifecycle, locks, channel } = page(options)
+    const { client, lifecycle, locks, channel, held } = page(options)
     await client.start()
     await server.settle()
     const freeze = () => {
@@ -76,6 +82,17 @@ export async function browser({
       client,
       lifecycle,
       freeze,
+      leave: () => {
+        lifecycle.set({ visible: false })
+        lifecycle.freeze()
+        held.hold()
+      },
+      comeBack: async () => {
+        held.release()
+        lifecycle.resume()
+        lifecycle.set({ visible: true })
+        await server.settle()
+      },
       kill: () => {
         freeze()
         locks.crash()

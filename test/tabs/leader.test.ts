@@ -60,14 +60,13 @@ test('another tab leads when the leader stops syncing, and the front tab leads w
 })
 
 test('a page that comes back from the back/forward cache leads again', async () => {
-  const { server, open, close, front } = await browser()
+  const { server, open, close } = await browser()
   const first = await open()
-  first.lifecycle.set({ visible: false })
-  first.lifecycle.freeze()
+  first.leave()
   const second = await open()
   await close(second)
   expect(rolesOf(first)).toEqual(['follower'])
-  await front(first)
+  await first.comeBack()
   expect(rolesOf(first)).toEqual(['leader'])
   await server.close()
 })

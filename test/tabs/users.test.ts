@@ -80,10 +80,6 @@ function recording(inner: Store): { readonly store: Store; readonly put: Map<str
                   note(given)
                   tx.put(...given)
                 },
-                add: (...given) => {
-                  note(given)
-                  tx.add(...given)
-                },
               })
             }),
         }

@@ -118,6 +118,12 @@ const steps = {
     const service = params.get('service') ?? ''
     return (await listDatabases()).filter(({ bootstrapUrl }) => bootstrapUrl.startsWith(service)).length
   },
+  /** Goes to another page, and resolves with whether the browser has kept this one until it is shown again. */
+  leave: () =>
+    new Promise<boolean>((resolve) => {
+      addEventListener('pageshow', ({ persisted }) => resolve(persisted), { once: true })
+      location.href = `/away?${new URLSearchParams({ tab: String(tab) })}`
+    }),
   role: () => client.status.role,
   sockets: () => sockets,
   /** Resolves when the client stores the data for all tabs. */
@@ -132,11 +138,16 @@ interface Step {
   readonly value: readonly never[]
 }
 
-tellFailures()
-for (let isOpen = true; isOpen; ) {
-  const { name, value } = (await command('next', tab)) as Step
-  const step: (...args: readonly never[]) => unknown = steps[name]
-  await tell({ type: `${tab}`, value: await step(...value) })
-  isOpen = name !== 'close'
+async function runSteps(): Promise<void> {
+  for (let isOpen = true; isOpen; ) {
+    const { name, value } = (await command('next', tab)) as Step
+    const step: (...args: readonly never[]) => unknown = steps[name]
+    await tell({ type: `${tab}`, value: await step(...value) })
+    isOpen = name !== 'close'
+  }
+  location.replace('about:blank')
 }
-location.replace('about:blank')
+
+tellFailures()
+// A page that is still loading is not kept when it is left, and what a module awaits is part of that.
+addEventListener('load', () => void setTimeout(runSteps))
