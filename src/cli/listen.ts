@@ -42,7 +42,7 @@ export async function listen(service: SyncService, options: ServeOptions): Promi
 }
 
 /** Resolves at the first signal to end. The second signal ends the process at once. */
-export function untilToldToEnd({ onEnd, exit }: Shell): Promise<void> {
+export function untilSignal({ onEnd, exit }: Shell): Promise<void> {
   return new Promise((resolve) => {
     // One listener for both signals: Deno calls a listener that is added during a signal for the same signal.
     let isEnding = false

@@ -10,7 +10,7 @@ import type { Repair } from '../persistence/repair.ts'
 import type { HistoryPosition, SnapshotHead } from '../protocol/bootstrap.ts'
 import { type DeltaMessage, framesOf } from '../protocol/delta.ts'
 import type { RowOp } from '../protocol/fold.ts'
-import { isOtherEpoch, namesOf } from '../protocol/guards.ts'
+import { epochAndCallerOf, isOtherEpoch } from '../protocol/guards.ts'
 import type { Replica } from '../records/replica.ts'
 import type { Staging } from '../records/staging.ts'
 import { LazyTypes } from './lazy-types.ts'
@@ -176,7 +176,7 @@ export class LocalCopy {
     if (!stored) return this.#readAll()
     this.#name = stored.copy
     const { sid, frames } = stored
-    const delta: DeltaMessage = { sid, kind: 'frame', frames, broken: [], ...namesOf({ ...stored }) }
+    const delta: DeltaMessage = { sid, kind: 'frame', frames, broken: [], ...epochAndCallerOf({ ...stored }) }
     const outcome = this.take(delta, { since, results: 0 })
     return { kind: 'delta', sid, changes: outcome?.changes().length ?? 0 }
   }

@@ -1,7 +1,7 @@
 import { ConfigurationError, wrongOption } from '../base/errors.ts'
 import { isObject, isPlain, type JsonValue, jsonEqual } from '../protocol/json.ts'
 import { isTextCondition } from './collated.ts'
-import { compareKinds, compareValues, isLast } from './values.ts'
+import { compareKinds, compareValues, sortsLast } from './values.ts'
 import type { Condition } from './where.ts'
 
 type Value = JsonValue | undefined
@@ -65,7 +65,7 @@ function isOperator(name: string): name is keyof Condition {
 }
 
 function equality(operand: JsonValue): FieldTest {
-  if (isLast(operand)) return { accepts: (value) => isEqual(value, operand), values: [operand] }
+  if (sortsLast(operand)) return { accepts: (value) => isEqual(value, operand), values: [operand] }
   return { ...rangeTest((value) => compareValues(value, operand)), values: [operand] }
 }
 

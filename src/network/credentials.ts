@@ -1,5 +1,5 @@
 import { isSyncError, NetworkError, UnauthenticatedError, wrongOption } from '../base/errors.ts'
-import { CallerCheck, refusal } from './caller-check.ts'
+import { CallerCheck, createUserCheck } from './caller-check.ts'
 import { redactError } from './redact-error.ts'
 
 /**
@@ -79,7 +79,7 @@ export function createCredentials(
   // credential.
   const values = new WeakMap<UnauthenticatedError, string | undefined>()
   const refused = new Set<unknown>()
-  const refuseIf = refusal()
+  const refuseIf = createUserCheck()
 
   const refuse = (message: string, credential?: Credential) => {
     const error = new UnauthenticatedError(message)

@@ -31,7 +31,7 @@ export function failureOf(error: unknown): Failure {
  * Whether the service itself has answered with `error`. No response, a refusal of the credentials, and a response of a
  * portal or a proxy do not prove that the service is reachable.
  */
-export function isAnswered(error: unknown): boolean {
+export function isServiceResponse(error: unknown): boolean {
   if (isSyncError(error, 'NetworkError') || isSyncError(error, 'UnauthenticatedError')) return false
   if (isSyncError(error, 'ProtocolError')) return error.code !== 'bad_envelope'
   if (!isSyncError(error, 'HttpError')) return true

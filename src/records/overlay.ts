@@ -1,5 +1,5 @@
 import { type RowChange, type RowSource, type RowsOfType, reuse } from '../protocol/fold.ts'
-import { applyTxOp } from '../protocol/left.ts'
+import { applyTxOp } from '../protocol/remaining-op.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
 

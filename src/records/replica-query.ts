@@ -9,7 +9,7 @@ import type { Cursor } from './query-spec.ts'
 import type { DataRecord, Records } from './record.ts'
 import type { Table } from './table.ts'
 import type { Change } from './table-index.ts'
-import { finish, type Work } from './turns.ts'
+import { runToEnd, type Work } from './turns.ts'
 
 /** The part of the replica that a query uses. */
 export interface QueryHost {
@@ -78,7 +78,7 @@ export class ReplicaQuery implements LiveQuery {
   }
 
   /** Computes the query's result over another table. */
-  viewOver(table: Table): Work<QueryResult> {
+  resultOver(table: Table): Work<QueryResult> {
     const { records, onListenerError } = this.#host
     return QueryResult.over(table, this.#query, () => predicateOf(this.#query, records, onListenerError))
   }
@@ -114,7 +114,7 @@ export class ReplicaQuery implements LiveQuery {
     const { queries } = this.#host
     const table = this.#host.table(this.t)
     if (this.#view && (queries.has(this) || this.#view.isFor(table))) return this.#view
-    this.#view = finish(this.viewOver(table))
+    this.#view = runToEnd(this.resultOver(table))
     this.#stale = true
     return this.#view
   }

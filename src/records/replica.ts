@@ -11,9 +11,9 @@ import type { QuerySpec } from './query-spec.ts'
 import { type DataRecord, Records } from './record.ts'
 import { type QueryHost, ReplicaQuery } from './replica-query.ts'
 import { type ShownChange, ShownChanges } from './shown-changes.ts'
-import { type Copy, type Current, type Prepared, Staging } from './staging.ts'
+import { type Copy, type Prepared, Staging, type StagingHost } from './staging.ts'
 import { Table } from './table.ts'
-import { finish, type Work } from './turns.ts'
+import { runToEnd, type Work } from './turns.ts'
 
 export interface ReplicaOptions {
   /** The indexes of each type. @default none */
@@ -33,7 +33,7 @@ export interface Rows extends RowSource {
  * The local copy in memory, read synchronously. Records and results are immutable, and the same object until they
  * change.
  */
-export class Replica implements QueryHost, Current {
+export class Replica implements QueryHost, StagingHost {
   readonly clock: Clock
   readonly records = new Records()
   readonly onListenerError: (error: unknown) => void
@@ -187,7 +187,7 @@ export class Replica implements QueryHost, Current {
     for (const { query, status, table } of before) {
       const newTable = this.table(query.t)
       const isOther =
-        newTable !== table && query.replace(views.get(query) ?? finish(query.viewOver(newTable)))
+        newTable !== table && query.replace(views.get(query) ?? runToEnd(query.resultOver(newTable)))
       if (isOther || query.status !== status) this.#changed.add(query)
     }
   }
@@ -195,7 +195,7 @@ export class Replica implements QueryHost, Current {
   table(t: string): Table {
     const known = this.#copy.tables.get(t)
     if (known) return known
-    const table = finish(this.tableOver(t, new Map()))
+    const table = runToEnd(this.tableOver(t, new Map()))
     this.#copy.tables.set(t, table)
     return table
   }

@@ -11,10 +11,10 @@ import type { WireRow } from '../protocol/row.ts'
 import type { QueryResult } from './query-result.ts'
 import type { ReplicaQuery } from './replica-query.ts'
 import type { Table } from './table.ts'
-import { finish, runInSlices, stride, type Work } from './turns.ts'
+import { runInSlices, runToEnd, stride, type Work } from './turns.ts'
 
 /** The part of the current copy that staging uses. */
-export interface Current {
+export interface StagingHost {
   readonly clock: Clock
   table(t: string): Table
   /** Makes a table of the type `t`, with its indexes. */
@@ -40,7 +40,7 @@ const none: RowsOfType = new Map<string, WireRow>()
 
 /** A copy that nothing reads yet. Add its rows, prepare it, then swap it in. */
 export class Staging {
-  readonly #current: Current
+  readonly #current: StagingHost
   readonly #isPart: boolean
   readonly #unloaded: Set<string>
   readonly #rows = new Map<string, Map<string, WireRow>>()
@@ -48,7 +48,7 @@ export class Staging {
   #prepared: Prepared | undefined
   readonly rows: RowSource = { of: (t) => this.#rows.get(t) ?? none }
 
-  constructor(current: Current, unloaded: Iterable<string>, isPart = false) {
+  constructor(current: StagingHost, unloaded: Iterable<string>, isPart = false) {
     this.#current = current
     this.#unloaded = new Set(unloaded)
     this.#isPart = isPart
@@ -101,7 +101,7 @@ export class Staging {
 
   /** The prepared copy. Prepares it now if `prepare` was not called. */
   finish(): Prepared {
-    this.#prepared ??= finish(this.#prepare())
+    this.#prepared ??= runToEnd(this.#prepare())
     return this.#prepared
   }
 
@@ -115,7 +115,7 @@ export class Staging {
     // Iterate over a copy: queries may be added in each turn. The swap computes their results.
     for (const query of [...this.#current.queries]) {
       const table = tables.get(query.t)
-      if (table) views.set(query, yield* query.viewOver(table))
+      if (table) views.set(query, yield* query.resultOver(table))
     }
     return { tables, views, unloaded: this.#unloaded, isPart: this.#isPart }
   }

@@ -26,7 +26,7 @@ export interface CommittedBy {
 export type OnCommit = (commit: Commit) => unknown
 
 /** A listener for a log that calls `onCommit`. */
-export function tellOf(onCommit: OnCommit, logger: Logger, by?: CommittedBy): OnCommitted {
+export function commitListener(onCommit: OnCommit, logger: Logger, by?: CommittedBy): OnCommitted {
   return (logged) => {
     const changes = logged.map(({ owner, frame }) => ({ owner, frame: JSON.parse(frame) as SyncFrame }))
     const sid = logged.at(-1)?.sid ?? 0

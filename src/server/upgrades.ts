@@ -10,7 +10,7 @@ export type UpgradingServer = Pick<EventEmitter, 'on' | 'off' | 'listenerCount' 
 }
 
 /** The handler for the socket requests of one service. */
-export interface Door {
+export interface UpgradeHandler {
   /** The path under which the endpoints are, like `/sync/v1`. */
   readonly path: string
   take(incoming: IncomingMessage, socket: Duplex, head: Buffer): void
@@ -28,7 +28,7 @@ const gates = new WeakMap<UpgradingServer, UpgradeGate>()
  * Lets `door` handle the socket requests of its service on `server`, until the returned function is called. If nothing
  * else opens sockets on `server`, the first door also gets the socket requests for unknown paths.
  */
-export function takeUpgrades(server: UpgradingServer, door: Door): Unsubscribe {
+export function takeUpgrades(server: UpgradingServer, door: UpgradeHandler): Unsubscribe {
   const gate = gates.get(server) ?? new UpgradeGate(server)
   gates.set(server, gate)
   gate.add(door)
@@ -38,7 +38,7 @@ export function takeUpgrades(server: UpgradingServer, door: Door): Unsubscribe {
 /** Sorts the upgrade requests of one server: for one of the services, for other handlers, or not for a WebSocket. */
 class UpgradeGate {
   readonly #server: UpgradingServer
-  readonly #doors = new Set<Door>()
+  readonly #doors = new Set<UpgradeHandler>()
   readonly #readAgain = new WeakMap<Duplex, number>()
   #unwatch: Unsubscribe = () => {}
 
@@ -46,12 +46,12 @@ class UpgradeGate {
     this.#server = server
   }
 
-  add(door: Door): void {
+  add(door: UpgradeHandler): void {
     if (this.#doors.size === 0) this.#unwatch = this.#watch()
     this.#doors.add(door)
   }
 
-  remove(door: Door): void {
+  remove(door: UpgradeHandler): void {
     if (this.#doors.delete(door) && this.#doors.size === 0) this.#unwatch()
   }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Deferred } from '../../src/base/deferred.ts'
-import { untilToldToEnd } from '../../src/cli/listen.ts'
+import { untilSignal } from '../../src/cli/listen.ts'
 import { main } from '../../src/cli/main.ts'
 import type { Output, Shell } from '../../src/cli/shell.ts'
 
@@ -21,7 +21,7 @@ test('one signal ends nothing at once, also where it reaches a listener that is 
   const signal = () => {
     for (const listener of listeners) listener()
   }
-  const told = untilToldToEnd(shell)
+  const told = untilSignal(shell)
   signal()
   await told
   expect(exits).toEqual([])

@@ -87,7 +87,7 @@ export const also: readonly Mutation[] = [
     invariant: 65,
     test: 'test/client/bad-input.test.ts',
     name: 'invariant 65: %s is omitted from a snapshot, and reported',
-    file: 'src/network/cut.ts',
+    file: 'src/network/raw-slice.ts',
     from: "if (typeof row === 'string') faults.push(row)",
     to: "if (typeof row === 'string') throw notJson(row)",
   },

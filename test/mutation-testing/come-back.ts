@@ -102,7 +102,7 @@ export const comeBack: readonly Mutation[] = [
     invariant: 74,
     test: 'test/writes/undo-others.test.ts',
     name: 'invariant 74: does not bring back a record that somebody else has removed meanwhile',
-    file: 'src/protocol/left.ts',
+    file: 'src/protocol/remaining-op.ts',
     from: 'if (!p) return undefined',
     to: "if (!p) return op.op === 'u' ? { op: 'i', t: op.t, id: op.id, p: op.p } : undefined",
   },

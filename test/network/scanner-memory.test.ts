@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readCut } from '../../src/network/cut.ts'
+import { parseSlice } from '../../src/network/raw-slice.ts'
 import { SnapshotScanner } from '../../src/network/scanner.ts'
 
 const run = promisify(execFile)
@@ -44,7 +44,7 @@ test('four million chunks of one byte take time in proportion, not by their squa
   )
   let rows = 0
   const scanner = new SnapshotScanner(2 ** 24, (buffer, cut) => {
-    rows += readCut(buffer.take(), cut).rows.length
+    rows += parseSlice(buffer.take(), cut).rows.length
   })
   for (let at = 0; at < bytes.length; at += 1) scanner.push(bytes.subarray(at, at + 1))
   scanner.end()

@@ -1,13 +1,13 @@
 import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
-import { reaching } from '../../src/server/log/sql/reach.ts'
+import { withNetworkErrors } from '../../src/server/log/sql/reach.ts'
 import { VirtualClock } from '../support/virtual.ts'
 
 /** What comes of a statement that the server answers with an error of these fields. */
 async function refusedWith(fields: object): Promise<unknown> {
   const query = () => Promise.reject(Object.assign(new Error('too many notifications'), fields))
   const pool = { connect: async () => ({ query, release() {} }) } as unknown as Pool
-  const reached = reaching(pool, { clock: new VirtualClock(), prepared: false, answerMs: 1_000 })
+  const reached = withNetworkErrors(pool, { clock: new VirtualClock(), prepared: false, answerMs: 1_000 })
   const client = await reached.connect()
   return client.query('commit', []).catch((error: unknown) => error)
 }
@@ -32,7 +32,7 @@ test('a connection that gives no answer in time is asked nothing more, and is us
     release: (isGivenUp: boolean) => released.push(isGivenUp),
   }
   const pool = { connect: async () => client } as unknown as Pool
-  const reached = await reaching(pool, { clock, prepared: false, answerMs: 1_000 }).connect()
+  const reached = await withNetworkErrors(pool, { clock, prepared: false, answerMs: 1_000 }).connect()
   const late = expect(reached.query('begin', [])).rejects.toMatchObject({ code: 'timeout' })
   await clock.advance(1_000)
   await late

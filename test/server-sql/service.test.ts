@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { MemoryLog } from '../../src/server/index.ts'
 import type { Log } from '../../src/server/log/log.ts'
-import { LateLog } from '../../src/server/log/sql/late-log.ts'
+import { LazyLog } from '../../src/server/log/sql/lazy-log.ts'
 import { namesDatabase, openSqlLog } from '../../src/server/log/sql/open.ts'
 import { insert, serviceOf } from '../server/harness.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
@@ -140,7 +140,7 @@ test.each([
 
 describe('a log that is opened late', () => {
   const memory = () => new MemoryLog({ clock: new VirtualClock(), random: seededRandom(1) })
-  const late = (open: () => Promise<Log>) => new LateLog(open, 'userId')
+  const late = (open: () => Promise<Log>) => new LazyLog(open, 'userId')
 
   test('is opened once, when it is first used, and hints then', async () => {
     const opened: Log[] = []

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { madeAt } from '../../src/server/log/made-at.ts'
+import { creationTimeOf } from '../../src/server/log/creation-time.ts'
 import { forgetVerdicts } from '../../src/server/log/sql/retention.ts'
 import { as, framesOf, txOf } from '../server/log-contract/support.ts'
 import { idAt } from '../support/ids-at.ts'
@@ -55,7 +55,7 @@ test('whatever is sent again, whenever, and whatever was forgotten, no transacti
           return
         }
         expect(verdict.error.code).toBe('expired')
-        const young = Math.max(known?.at ?? 0, madeAt(id) ?? 0)
+        const young = Math.max(known?.at ?? 0, creationTimeOf(id) ?? 0)
         expect(clock.now() - young).toBeGreaterThan(Math.min(day, retention.maxVerdictAgeMs ?? day))
       }
       try {

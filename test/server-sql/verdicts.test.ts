@@ -1,10 +1,10 @@
 import * as fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { creationTimeOf } from '../../src/server/log/creation-time.ts'
 import type { ClientTransaction, Log } from '../../src/server/log/log.ts'
-import { madeAt } from '../../src/server/log/made-at.ts'
 import { toNumber } from '../../src/server/log/sql/int8.ts'
-import { agesFrom, forgettable, forgetVerdicts } from '../../src/server/log/sql/retention.ts'
+import { forgettable, forgetVerdicts, verdictTime } from '../../src/server/log/sql/retention.ts'
 import { as, framesOf, txOf } from '../server/log-contract/support.ts'
 import { idAt } from '../support/ids-at.ts'
 import { JumpingClock } from '../support/jumping-clock.ts'
@@ -151,10 +151,10 @@ describe('a log that forgets verdicts', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(id, { maxLength: 50 }), async (ids) => {
         const { rows } = await sql<{ from: number | null }>`
-          select ${agesFrom} as from from json_to_recordset(${JSON.stringify(ids.map((id, n) => ({ n, id })))}::json)
+          select ${verdictTime} as from from json_to_recordset(${JSON.stringify(ids.map((id, n) => ({ n, id })))}::json)
             as v(n int, id text), (values (0)) as given(at) order by n`.execute(logs.database.writers)
         const times = rows.map(({ from }) => (from === null ? undefined : toNumber(from)))
-        expect(times).toEqual(ids.map(madeAt))
+        expect(times).toEqual(ids.map(creationTimeOf))
       }),
       { numRuns: 30 },
     )

@@ -37,7 +37,7 @@ test('a service with an earlier mapping only reads, running or started again', a
   const restarted = await openSqlLog(team.address, { tables })
   await restarted.claim('teamId')
   await expect(
-    restarted.write([{ ...insert('a', 'One'), op: 'i' }], () => ({ after: undefined, told: [] })),
+    restarted.write([{ ...insert('a', 'One'), op: 'i' }], () => ({ after: undefined, changes: [] })),
   ).rejects.toThrow(/The attached tables have a newer mapping than this service/)
   expect(await team.run('select from issues')).toEqual([])
 

@@ -142,7 +142,7 @@ test('a record that broke its model before can be mended field by field, and not
   const p = { userId: 'ann', title: 1, n: 'x' }
   await log.write([{ op: 'i', t: 'Todo', id: '1', p }], () => ({
     after: { owner: 'ann', p },
-    told: [{ owner: 'ann', change: { op: 'i', p } }],
+    changes: [{ owner: 'ann', change: { op: 'i', p } }],
   }))
   expect(await codeOf(update('1', { n: 'y' }))).toBe('invalid')
   expect(await codeOf(update('1', { tags: [1] }))).toBe('invalid')

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Deferred } from '../../src/base/deferred.ts'
-import { Connection, Push, type Standing } from '../../src/server/realtime/connection.ts'
+import { Connection, type CredentialCheck, Push } from '../../src/server/realtime/connection.ts'
 import { settle, VirtualClock } from '../support/virtual.ts'
 import { FakeSocket } from './harness.ts'
 
@@ -26,7 +26,7 @@ test('a connection that is gone leaves no timer, not even one that waits for its
 })
 
 test('what is found out about the credentials of a socket that is gone by then does not close it again', async () => {
-  const [clock, socket, standing] = [new VirtualClock(), new FakeSocket(), new Deferred<Standing>()]
+  const [clock, socket, standing] = [new VirtualClock(), new FakeSocket(), new Deferred<CredentialCheck>()]
   const connection = new Connection(socket, { userId: 'ada' }, 0, clock, limits, () => {})
   connection.watch(() => standing.promise, clock)
   await clock.advance(limits.recheckMs)

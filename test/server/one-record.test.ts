@@ -127,6 +127,6 @@ test('a record that is replaced has to satisfy its model, whatever was wrong wit
 test('a log that keeps no copies has each op checked by itself', () => {
   const models = defineModels({ Todo: z.looseObject({ n: z.number() }) })
   const judge = ownershipJudge({ ownerField: 'userId', models, owners: ['ann'] })
-  expect(judge(undefined, make('1', { n: 1 }), false).told).toHaveLength(1)
+  expect(judge(undefined, make('1', { n: 1 }), false).changes).toHaveLength(1)
   expect(() => judge(undefined, make('1'), false)).toThrow('breaks its model')
 })

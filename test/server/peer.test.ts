@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { peer } from '../../src/server/optional-peer.ts'
+import { loadPeer } from '../../src/server/optional-peer.ts'
 
 /** What Node says of `import()` or `require` of what is not there. */
 const missing = (code: string) => Object.assign(new Error("Cannot find package 'hono'"), { code })
@@ -7,7 +7,7 @@ const missing = (code: string) => Object.assign(new Error("Cannot find package '
 test.each(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'])(
   'a package that is not there is asked for (%s)',
   async (code) => {
-    await expect(peer('hono', () => Promise.reject(missing(code)))).rejects.toMatchObject({
+    await expect(loadPeer('hono', () => Promise.reject(missing(code)))).rejects.toMatchObject({
       name: 'ConfigurationError',
       option: 'hono',
       message: '`instep/server` needs the package `hono`; install it with `npm install hono`.',
@@ -17,7 +17,7 @@ test.each(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'])(
 
 test('of a package that is there and fails, it is told why', async () => {
   const cause = new TypeError('A dynamic import callback was not specified.')
-  await expect(peer('hono', () => Promise.reject(cause))).rejects.toMatchObject({
+  await expect(loadPeer('hono', () => Promise.reject(cause))).rejects.toMatchObject({
     name: 'ConfigurationError',
     option: 'hono',
     message: 'The package `hono` cannot be loaded: A dynamic import callback was not specified.',

@@ -41,7 +41,7 @@ test('a record that was longer before can be made shorter, and be removed', asyn
   for (const id of ['1', '2']) {
     await log.write([{ op: 'i', t: 'Todo', id, p }], () => ({
       after: { owner: 'ann', p },
-      told: [{ owner: 'ann', change: { op: 'i', p } }],
+      changes: [{ owner: 'ann', change: { op: 'i', p } }],
     }))
   }
   expect(await codeOf(update('1', { b: of(101) }))).toBe('too_large')

@@ -5,7 +5,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Deferred } from '../../src/base/deferred.ts'
-import { dropRest, type Incoming, type Outgoing, sendResponse } from '../../src/server/node-http.ts'
+import { discardBody, type Incoming, type Outgoing, sendResponse } from '../../src/server/node-http.ts'
 
 /** An answer without an end. */
 function endless() {
@@ -67,7 +67,7 @@ describe('over HTTP/2', () => {
   test('who does not end its request has the whole answer, and no error', async () => {
     const sent = new Deferred<void>()
     const stream = await asking((outgoing, incoming) => {
-      dropRest(incoming)
+      discardBody(incoming)
       void sendResponse(new Response('all'), outgoing, 20).then(() => sent.resolve())
     }, 'POST')
     const closed = once(stream, 'close')

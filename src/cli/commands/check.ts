@@ -13,7 +13,7 @@ export const check: Command = {
   },
   notes: ['Changes that wait for the service are no fault. If something is wrong, the exit code is 1.'],
   async run(settings, shell) {
-    const repair = settings.meant('repair')
+    const repair = settings.flagInCommandLine('repair')
     const checks = await withTables(settings, shell, (log, { ownerField }) =>
       log.checkTables(ownerField, { repair }),
     )

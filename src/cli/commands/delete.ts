@@ -30,9 +30,10 @@ export const deleteRecords: Command = {
       'If it is interrupted, run it again.',
   ],
   async run(settings, shell) {
-    const owner = settings.typed('owner')
+    const owner = settings.valueInCommandLine('owner')
     if (owner !== undefined) return deleteOwner(owner, settings, shell)
-    if (settings.meant('all')) throw new UsageError('`--all` needs `--owner` in the command line.')
+    if (settings.flagInCommandLine('all'))
+      throw new UsageError('`--all` needs `--owner` in the command line.')
     const [type, id] = recordNamedIn(settings)
     const judge = ownershipJudge({ ownerField: ownerFieldIn(settings), models: undefined })
     await withPresentLog(settings, shell, async (log) => {
@@ -46,11 +47,11 @@ export const deleteRecords: Command = {
 async function deleteOwner(owner: string, settings: Settings, shell: Shell): Promise<void> {
   if (settings.args.length > 0)
     throw new UsageError('Name a record, or `--owner` with `--all`, but not both.')
-  if (!settings.meant('all')) {
+  if (!settings.flagInCommandLine('all')) {
     throw new UsageError('`--all` is missing; it confirms that everything of the owner is deleted.')
   }
   const ownerField = ownerFieldIn(settings)
-  const userId = settings.typed('user') ?? (ownerField === 'userId' ? owner : undefined)
+  const userId = settings.valueInCommandLine('user') ?? (ownerField === 'userId' ? owner : undefined)
   const count = await withPresentLog(settings, shell, async (log) => {
     await log.claim(ownerField)
     return removeOwner(log, { owner, userId })

@@ -16,7 +16,7 @@ export const epoch: Command = {
   },
   notes: [],
   async run(settings, shell) {
-    if (!settings.meant('new')) {
+    if (!settings.flagInCommandLine('new')) {
       throw new UsageError(
         '`--new` is missing; it confirms that every client of this database fetches a snapshot.',
       )

@@ -5,9 +5,9 @@ import { ownershipJudge } from '../../server/log/ownership.ts'
 import { WriteRejectedError } from '../../server/log/rejection.ts'
 import type { Command } from '../command.ts'
 import { counted } from '../counted.ts'
-import { lastingDatabaseIn, lastingDatabaseOption, openLog, reaching } from '../database.ts'
+import { lastingDatabaseIn, lastingDatabaseOption, openLog, withCommandErrors } from '../database.ts'
 import { CommandError, oneLine, sentenceOf, UsageError } from '../failure.ts'
-import { untilToldToEnd } from '../listen.ts'
+import { untilSignal } from '../listen.ts'
 import { loggerIn, logOptions } from '../log.ts'
 import { maxRecordBytesIn, maxRecordBytesOption } from '../max-record-bytes.ts'
 import { ownerFieldIn, ownerFieldOption } from '../owner-field.ts'
@@ -67,9 +67,9 @@ export const importRecords: Command = {
     const log = await openLog(name, { logger })
     const { ownerField, maxRecordBytes } = rules
     const judge = ownershipJudge({ ownerField, maxRecordBytes, models: undefined })
-    const store = (ops: readonly TxOp[]) => reaching(name, () => log.write(ops, judge))
+    const store = (ops: readonly TxOp[]) => withCommandErrors(name, () => log.write(ops, judge))
     try {
-      await reaching(name, () => log.claim(ownerField))
+      await withCommandErrors(name, () => log.claim(ownerField))
       const count = await write(records('Writing', 'The import was interrupted.'), rules, store)
       const { head } = await log.position()
       shell.stdout.write(`${counted(count, 'record')} written; the database is at ${head}.\n`)
@@ -87,7 +87,7 @@ type Read = (doing: string, ended: string) => AsyncIterable<Numbered>
  */
 function readBy(file: RecordFile, progress: Progress, shell: Shell): Read {
   let isEnding = false
-  void untilToldToEnd(shell).then(() => {
+  void untilSignal(shell).then(() => {
     isEnding = true
   })
   return async function* (doing, ended) {

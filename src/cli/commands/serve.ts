@@ -10,7 +10,7 @@ import { authenticationIn, authenticationOptions } from '../authentication.ts'
 import type { Command } from '../command.ts'
 import { databaseIn, databaseOption, openLog } from '../database.ts'
 import { UsageError } from '../failure.ts'
-import { addressIn, addressOptions, listen, untilToldToEnd } from '../listen.ts'
+import { addressIn, addressOptions, listen, untilSignal } from '../listen.ts'
 import { loggerIn, logOptions } from '../log.ts'
 import { maxRecordBytesIn, maxRecordBytesOption } from '../max-record-bytes.ts'
 import { ownerFieldIn, ownerFieldOption } from '../owner-field.ts'
@@ -66,7 +66,7 @@ export const serveHttp: Command = {
   async run(settings, shell) {
     const { clock } = resolveEnvironment()
     // From the start: a signal does not end the first process of a container unless the process listens for it.
-    const ending = untilToldToEnd(shell)
+    const ending = untilSignal(shell)
     const logger = await loggerIn(settings, shell)
     const known = [...settings.variables, ...secretVariables, metricsToken]
     for (const sentence of unknownVariables(shell.env, known)) logger.warn(sentence)

@@ -15,7 +15,7 @@ const maxTokens = 10_000
  * unknown tokens are limited. Tokens that the provider has accepted before are not limited. Tokens are stored only as
  * hashes.
  */
-export function limitUnknown(profileOf: ProfileOf, clock: Clock): ProfileOf {
+export function limitUnknownTokens(profileOf: ProfileOf, clock: Clock): ProfileOf {
   const budget = new RefusalBudget(clock)
   const accepted = new Set<string>()
   /** When each refusal was received, in ms since the epoch. */

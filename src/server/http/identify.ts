@@ -4,10 +4,10 @@ import type { Logger } from '../../base/logger.ts'
 import {
   type Authenticate,
   type Caller,
-  checkedAnswer,
   ownersOf,
   type Refusal,
   type RefusalCode,
+  readAuthenticateResult,
 } from '../auth/caller.ts'
 import { ChecksPaused } from '../auth/checks-paused.ts'
 import { hasCredentials, withoutCredentials } from '../auth/credentials.ts'
@@ -43,7 +43,7 @@ export async function identify(request: Request, options: IdentifyOptions): Prom
   const path = new URL(request.url).pathname
   let result: Caller | Refusal | null
   try {
-    result = checkedAnswer(await inTime(options.authenticate(request), clock), clock.now())
+    result = readAuthenticateResult(await inTime(options.authenticate(request), clock), clock.now())
   } catch (error) {
     const reason = withoutCredentials(toError(error).message, request)
     const isPaused = error instanceof ChecksPaused

@@ -3,7 +3,7 @@ import { toError } from '../../base/errors.ts'
 import type { DatabaseRole } from '../log/database-role.ts'
 import { RuleFailure } from '../log/rules.ts'
 import type { Db } from '../log/sql/database.ts'
-import { refusalOf } from './refuse-op.ts'
+import { rejectionOf } from './refuse-op.ts'
 
 /** A setting and its value, in the order in which they are set. */
 type Setting = readonly [name: string, value: string]
@@ -33,7 +33,7 @@ export class AssumedRole {
       await this.#set(this.#own)
     } catch (error) {
       // Not a verdict on the ops: the role is unknown, or not granted.
-      if (!refusalOf(error)) throw error
+      if (!rejectionOf(error)) throw error
       throw new RuleFailure(new Error(`The role of \`as\` cannot be set: ${toError(error).message}`))
     }
     const result = await work()

@@ -4,9 +4,9 @@ import { codeOf, isSyncError, wrongOption } from '../../base/errors.ts'
 import { channel } from '../log/sql/channel.ts'
 import type { Db, SqlDatabase } from '../log/sql/database.ts'
 import { mappingDigest, readAttachments, schemaOfLog } from './attached.ts'
-import { fill } from './fill.ts'
 import { columnsOf, inspect, type MappedTable } from './inspect.ts'
 import type { TypeMapping } from './mapping.ts'
+import { queueAllKeys } from './queue-all-keys.ts'
 import { identifier } from './quote.ts'
 import { createTriggers, dropTriggers, functionOf } from './triggers.ts'
 
@@ -24,8 +24,8 @@ export interface AttachOptions {
 }
 
 /**
- * Attaches the tables of `mappings`, or changes how they are attached: creates the triggers, and takes all rows into the
- * history. Safe to interrupt, and to run again. Rejects with a ConfigurationError, before anything is changed, if a
+ * Attaches the tables of `mappings`, or changes how they are attached: creates the triggers, and takes all rows into
+ * the history. Safe to interrupt, and to run again. Rejects with a ConfigurationError, before anything is changed, if a
  * table cannot be attached.
  */
 export async function attach(
@@ -54,7 +54,7 @@ export async function attach(
   }
   for (const table of tables) {
     const { type } = table.mapping
-    await fill(db, table, () => drain(tables))
+    await queueAllKeys(db, table, () => drain(tables))
     onStep(`${type}: all rows are taken.`)
   }
   await drain(tables)

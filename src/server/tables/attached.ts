@@ -38,7 +38,7 @@ export function mappingDigest({
 }
 
 /** How an attached table is, seen by a service with a mapping. */
-export type Fit =
+export type AttachmentState =
   /** As it was attached. */
   | 'same'
   /** Its columns have other types, or were made again, so its rows may look different. */
@@ -52,7 +52,11 @@ export type Fit =
   /** A trigger is missing or disabled. */
   | 'triggers'
 
-export async function fitOf(db: Db, table: MappedTable, attachment: Attachment | undefined): Promise<Fit> {
+export async function attachmentStateOf(
+  db: Db,
+  table: MappedTable,
+  attachment: Attachment | undefined,
+): Promise<AttachmentState> {
   if (!attachment?.attached) return 'unattached'
   const digest = mappingDigest(table)
   if (digest !== attachment.digest) return attachment.earlier.includes(digest) ? 'older' : 'unattached'

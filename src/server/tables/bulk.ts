@@ -8,8 +8,8 @@ import { keyOf, recordsIn } from './rows.ts'
 
 /**
  * Takes all changes that wait, without frames: stores the records, each with a sid of its own, and forgets the history
- * before. Clients fetch a snapshot. By one statement, whose data stays in the database, however much it is. Resolves with
- * the number of records that differ. Must run under the log's lock.
+ * before. Clients fetch a snapshot. By one statement, whose data stays in the database, however much it is. Resolves
+ * with the number of records that differ. Must run under the log's lock.
  */
 export async function takeInBulk(db: Db, tables: readonly MappedTable[]): Promise<number> {
   const states = tables.map((table) => {

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../log/sql/database.ts'
 import { type Int8, toNumber } from '../log/sql/int8.ts'
-import { fitOf, readAttachments } from './attached.ts'
+import { attachmentStateOf, readAttachments } from './attached.ts'
 import { inspect, type MappedTable } from './inspect.ts'
 import type { TypeMapping } from './mapping.ts'
 import { recordsIn } from './rows.ts'
@@ -35,7 +35,7 @@ export async function checkTables(db: Db, mappings: readonly TypeMapping[]): Pro
       const checks: TableCheck[] = []
       for (const mapping of mappings) {
         const table = await inspect(trx, mapping)
-        const fault = faults[await fitOf(trx, table, attachments.get(mapping.type))]
+        const fault = faults[await attachmentStateOf(trx, table, attachments.get(mapping.type))]
         checks.push({ ...(await compare(trx, table)), fault })
       }
       return checks
@@ -55,7 +55,7 @@ export async function repairTables(db: Db, mappings: readonly TypeMapping[]): Pr
   }
 }
 
-const faults: Readonly<Record<Awaited<ReturnType<typeof fitOf>>, string | undefined>> = {
+const faults: Readonly<Record<Awaited<ReturnType<typeof attachmentStateOf>>, string | undefined>> = {
   same: undefined,
   columns: 'Its columns have changed since it was attached.',
   older: 'Another mapping has been attached since this one.',
@@ -85,8 +85,8 @@ async function compare(db: Db, table: MappedTable): Promise<Omit<TableCheck, 'fa
 }
 
 /**
- * The parts of a `with`: the keys that wait, with null for all keys of the type; the records that the rows make; and the
- * keys of those that differ.
+ * The parts of a `with`: the keys that wait, with null for all keys of the type; the records that the rows make; and
+ * the keys of those that differ.
  */
 function differing(table: MappedTable): RawBuilder<unknown> {
   const { type } = table.mapping

@@ -5,7 +5,7 @@ import type { StoredRecord } from '../log/log.ts'
 import type { Db } from '../log/sql/database.ts'
 import type { Entry } from '../log/sql/group.ts'
 import { type Int8, toNumber } from '../log/sql/int8.ts'
-import type { Stored } from '../log/sql/write.ts'
+import type { GroupResult } from '../log/sql/write.ts'
 import { changesBetween, type RecordState } from './compare.ts'
 import type { MappedTable } from './inspect.ts'
 import { literal } from './quote.ts'
@@ -100,9 +100,9 @@ function stateOf(owner: string | null, p: Payload | null): RecordState | undefin
 }
 
 /**
- * The parts of a `with` that take the changes of `tables`, and list their keys as `instep_keys`. The keys have the default
- * collation, which gives way to that of a column; with another one, the index of the column could not be used. The types
- * with all keys are an array, which is made once: the planner might look for each record in all changes.
+ * The parts of a `with` that take the changes of `tables`, and list their keys as `instep_keys`. The keys have the
+ * default collation, which gives way to that of a column; with another one, the index of the column could not be used.
+ * The types with all keys are an array, which is made once: the planner might look for each record in all changes.
  */
 export function keysOf(tables: readonly MappedTable[]): string {
   const types = tables.map(({ mapping }) => literal(mapping.type)).join()
@@ -124,18 +124,18 @@ export interface OwnChanges {
 }
 
 /**
- * The frames and records of changes, after the position `head`. Changes of others come first, also those of records that
- * the transaction of `own` has changed after them; then its own, which carry its `tx`. `own` of the result: the number of
- * these.
+ * The frames and records of changes, after the position `head`. Changes of others come first, also those of records
+ * that the transaction of `own` has changed after them; then its own, which carry its `tx`. `own` of the result: the
+ * number of these.
  */
 export function storedOf(
   changed: readonly ChangedRecord[],
   head: number,
   at: number,
   own?: OwnChanges,
-): Omit<Stored, 'verdicts'> & { readonly own: number } {
+): Omit<GroupResult, 'verdicts'> & { readonly own: number } {
   const entries: Entry[] = []
-  const records = new Map<string, Stored['records'][number]>()
+  const records = new Map<string, GroupResult['records'][number]>()
   let sid = head
   const add = (
     { t, id }: Pick<ChangedRecord, 't' | 'id'>,

@@ -21,15 +21,17 @@ export interface TableMapping {
 
 export interface OwnerColumn {
   readonly column: string
-  /** Comes before the value of the column, as in `team:`, so that owners of different tables never have the same name. */
+  /**
+   * Comes before the value of the column, as in `team:`, so that owners of different tables never have the same name.
+   */
   readonly prefix?: string
 }
 
 export interface FieldColumn {
   readonly column: string
   /**
-   * `'number'`: the values of an `int8` column are numbers. A value beyond 2^53 is then `null` for clients, and a client
-   * cannot write one. @default `int8` is text
+   * `'number'`: the values of an `int8` column are numbers. A value beyond 2^53 is then `null` for clients, and a
+   * client cannot write one. @default `int8` is text
    */
   readonly as?: 'number'
 }

@@ -5,22 +5,22 @@ import { isSyncError, NetworkError, toError, wrongOption } from '../../base/erro
 import type { Logger } from '../../base/logger.ts'
 import type { DatabaseRole } from '../log/database-role.ts'
 import type { ClientTransaction, Position, StoredRecord, WriteResult } from '../log/log.ts'
+import type { Mutex } from '../log/mutex.ts'
 import { RuleRunner } from '../log/rules.ts'
 import type { Db, SqlDatabase } from '../log/sql/database.ts'
 import type { Outcome, Write } from '../log/sql/group.ts'
 import { readPosition } from '../log/sql/read.ts'
 import { lockAndRead, store, type TableReader } from '../log/sql/write.ts'
-import type { Turns } from '../log/turns.ts'
 import { attach, detach } from './attach.ts'
-import { type Fit, fitOf, mappingDigest, readAttachments } from './attached.ts'
+import { type AttachmentState, attachmentStateOf, mappingDigest, readAttachments } from './attached.ts'
 import { takeInBulk } from './bulk.ts'
 import { checkTables, repairTables, type TableCheck } from './check-tables.ts'
 import { lockTables, maxKeys, storedOf, takeChanges, waitingTypes } from './drain.ts'
-import { fill } from './fill.ts'
-import { Follow } from './follow.ts'
+import { DrainLoop } from './drain-loop.ts'
 import { inspect, type MappedTable } from './inspect.ts'
 import { readMappings, type TableMappings } from './mapping.ts'
-import { gaveWay, isCanceled, isTemporary, refuseCanceled } from './refuse-op.ts'
+import { queueAllKeys } from './queue-all-keys.ts'
+import { isCanceled, isTemporary, refuseCanceled, wasRolledBack } from './refuse-op.ts'
 import { RunAgain, transactIn } from './transact.ts'
 import { readRows } from './write-row.ts'
 
@@ -37,7 +37,7 @@ export interface TablesOptions {
   readonly logger: Logger
   /** How long a write may wait for the log's lock, in ms. */
   readonly maxWaitMs: number
-  readonly turns: Turns
+  readonly mutex: Mutex
   readonly verdictHorizon: (now: number) => number
   /** Called after each commit, with what was written if it is known. */
   readonly onWritten: (written?: WriteResult) => void
@@ -53,7 +53,7 @@ export class Tables {
   readonly #database: SqlDatabase
   readonly #mappings: TableMappings
   readonly #options: TablesOptions
-  readonly #follow: Follow
+  readonly #drainLoop: DrainLoop
   readonly #canceled = new Map<string, number>()
   #tables: ReadonlyMap<string, MappedTable> = new Map()
   /** The types that were attached when the log was opened. */
@@ -68,12 +68,12 @@ export class Tables {
     this.#mappings = mappings
     this.#options = options
     const { clock, logger } = options
-    this.#follow = new Follow({ drain: () => this.#drainAll(), clock, logger })
+    this.#drainLoop = new DrainLoop({ drain: () => this.#drainAll(), clock, logger })
   }
 
   /**
-   * Compares the mapping with what is attached, and begins to take changes. Rejects with a ConfigurationError if the two
-   * do not fit together, and says what to do.
+   * Compares the mapping with what is attached, and begins to take changes. Rejects with a ConfigurationError if the
+   * two do not fit together, and says what to do.
    */
   async open(ownerField: string): Promise<void> {
     const { followers, migrators } = this.#database
@@ -81,10 +81,10 @@ export class Tables {
     const tables = await this.#inspectAll(ownerField)
     for (const table of tables) {
       const { type } = table.mapping
-      const fit = await fitOf(followers, table, attachments.get(type))
-      const advice = adviceOn[fit]
+      const state = await attachmentStateOf(followers, table, attachments.get(type))
+      const advice = adviceOn[state]
       if (advice !== undefined) throw wrongOption(`tables.${type}`, advice)
-      if (fit === 'columns') await fill(migrators, table)
+      if (state === 'columns') await queueAllKeys(migrators, table)
     }
     await this.#use(tables)
     this.wake()
@@ -137,11 +137,11 @@ export class Tables {
 
   /** Takes the changes that wait, soon. */
   wake(): void {
-    if (this.#tables.size > 0 && !this.#isOlder) this.#follow.wake()
+    if (this.#tables.size > 0 && !this.#isOlder) this.#drainLoop.wake()
   }
 
   stop(): Promise<void> {
-    return this.#follow.stop()
+    return this.#drainLoop.stop()
   }
 
   /** The record of a row, as it is in the transaction of `db`. Waits for nobody. */
@@ -172,7 +172,7 @@ export class Tables {
       } catch (error) {
         if (isCanceled(error) && this.#isCanceledTooOften(write.transaction)) throw refuseCanceled()
         if (error instanceof RunAgain) await this.#prepareFor(error)
-        else if (!gaveWay(error)) throw unavailable(error)
+        else if (!wasRolledBack(error)) throw unavailable(error)
         if (tries === maxTries) {
           const message = `The database rolled the write back ${tries} times: ${toError(error).message}`
           throw new NetworkError('timeout', message, { cause: error })
@@ -183,12 +183,12 @@ export class Tables {
   }
 
   async #try(write: Write, role: DatabaseRole | undefined): Promise<TableOutcome> {
-    const { clock, maxWaitMs, turns, verdictHorizon, onWritten } = this.#options
+    const { clock, maxWaitMs, mutex, verdictHorizon, onWritten } = this.#options
     const { appliers, pageReads } = this.#database
     let endTurn: (() => void) | undefined
     // With one connection for all, whoever has it has the turn.
     const beforeLock = async () => {
-      if (!pageReads) endTurn ??= await turns.take()
+      if (!pageReads) endTurn ??= await mutex.take()
     }
     try {
       const at = clock.now()
@@ -334,7 +334,7 @@ export class Tables {
 
   async #inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (this.#database.pageReads) return work()
-    const end = await this.#options.turns.take()
+    const end = await this.#options.mutex.take()
     try {
       return await work()
     } finally {
@@ -344,7 +344,7 @@ export class Tables {
 }
 
 /** The advice for a mapping with which a service cannot start. An earlier mapping can be read. */
-const adviceOn: Readonly<Record<Fit, string | undefined>> = {
+const adviceOn: Readonly<Record<AttachmentState, string | undefined>> = {
   same: undefined,
   columns: undefined,
   older: undefined,

@@ -4,9 +4,9 @@ import type { MappedTable } from './inspect.ts'
 import { identifier, literal } from './quote.ts'
 
 /**
- * The advisory lock of the transaction that notifies; the others do not wait for it. A commit with a notification lets no
- * other such commit begin before it is on the disk, so if all notified, none could share its flush with others. What is
- * not announced is found by looking again.
+ * The advisory lock of the transaction that notifies; the others do not wait for it. A commit with a notification lets
+ * no other such commit begin before it is on the disk, so if all notified, none could share its flush with others. What
+ * is not announced is found by looking again.
  */
 const notifyLock = '1768846195, 1701847649'
 

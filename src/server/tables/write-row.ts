@@ -46,7 +46,8 @@ export function checkKey({ key, mapping }: MappedTable, { op: { t, id }, index }
 /**
  * Applies an op to its row. `exists`: whether there is a row. `p`: the fields of the record as the op makes it. Only
  * the fields of the op are set, so that values in other columns stay exactly as they are; `put` sets the rest to the
- * default of each column. Resolves with whether a row was written: a policy may hide it, and a trigger may leave it as it is.
+ * default of each column. Resolves with whether a row was written: a policy may hide it, and a trigger may leave it as
+ * it is.
  */
 export async function writeRow(
   db: Db,

@@ -12,8 +12,9 @@ export interface PositionRow {
 }
 
 /**
- * Finds the one row of `instep_state` quickly: for a `from instep_state`. While any transaction of the database is open,
- * PostgreSQL keeps the old versions of the row, one for each write. Read backwards, the index begins with the newest.
+ * Finds the one row of `instep_state` quickly: for a `from instep_state`. While any transaction of the database is
+ * open, PostgreSQL keeps the old versions of the row, one for each write. Read backwards, the index begins with the
+ * newest.
  */
 export const newestVersion = sql`order by one desc limit 1`
 

@@ -4,7 +4,7 @@ import { withDeadline } from '../../../base/deadline.ts'
 import type { Clock } from '../../../base/environment.ts'
 import { NetworkError, toError } from '../../../base/errors.ts'
 import { sha256 } from '../../sha256.ts'
-import { isAway, isOfReadOnly } from './refusal.ts'
+import { isReadOnlyError, isTemporary } from './refusal.ts'
 
 export interface ReachOptions {
   readonly clock: Clock
@@ -19,7 +19,7 @@ export interface ReachOptions {
  * discarded, because the outcome of that statement is unknown. A connection to a read-only server is discarded too:
  * another server may have taken over.
  */
-export function reaching(pool: Pool, { clock, prepared, answerMs }: ReachOptions): PostgresPool {
+export function withNetworkErrors(pool: Pool, { clock, prepared, answerMs }: ReachOptions): PostgresPool {
   return {
     async connect() {
       const client = await pool.connect().catch(fail)
@@ -29,7 +29,7 @@ export function reaching(pool: Pool, { clock, prepared, answerMs }: ReachOptions
         if (late) throw late
         const name = prepared && values.length > 0 ? { name: sha256(text) } : undefined
         const answer = client.query({ ...name, text, values }).catch((error) => {
-          isReadOnly ||= isOfReadOnly(error)
+          isReadOnly ||= isReadOnlyError(error)
           return fail(error)
         })
         return withDeadline(clock, answerMs, answer, () => {
@@ -45,7 +45,7 @@ export function reaching(pool: Pool, { clock, prepared, answerMs }: ReachOptions
 }
 
 function fail(error: unknown): never {
-  if (!isAway(error)) throw error
+  if (!isTemporary(error)) throw error
   const reason = toError(error).message.replace(/\.$/, '')
   throw new NetworkError('unreachable', `PostgreSQL is not available: ${reason}.`, { cause: error })
 }

@@ -117,8 +117,8 @@ export async function openDelta(
 function framesOf(owners: readonly string[], from: number, till: number, limit?: number): RawBuilder<Item> {
   const own = stored(owners)
   const limited = limit === undefined ? sql`` : sql`limit ${limit}`
-  // The index returns the changes of one owner in order. With `= any(…)`, the planner may sort all that is left for each
-  // page.
+  // The index returns the changes of one owner in order. With `= any(…)`, the planner may sort all that is left for
+  // each page.
   if (owners.length === 1) {
     return sql`
       select sid, ${frameText} as item from instep_log l cross join lateral (select ${isCurrent(till)} as is_current) c

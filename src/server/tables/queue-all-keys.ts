@@ -11,7 +11,7 @@ const batchKeys = 5_000
  * Puts the keys of all rows and records of a type into `instep_change`, in batches, while others write. Calls
  * `onBatch` after each. Safe to interrupt, and to run again.
  */
-export async function fill(
+export async function queueAllKeys(
   db: Db,
   table: MappedTable,
   onBatch: () => Promise<void> = async () => {},

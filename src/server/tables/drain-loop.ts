@@ -10,7 +10,7 @@ import { Timer } from '../../base/timer.ts'
 const pollMs = 250
 const soonMs = 15
 
-export interface FollowOptions {
+export interface DrainLoopOptions {
   /** Takes the changes that wait. Resolves with whether there were any. */
   readonly drain: () => Promise<boolean>
   readonly clock: Clock
@@ -18,8 +18,8 @@ export interface FollowOptions {
 }
 
 /** Takes changes of attached tables, one drain at a time, until it is stopped. */
-export class Follow {
-  readonly #options: FollowOptions
+export class DrainLoop {
+  readonly #options: DrainLoopOptions
   readonly #timer: Timer
   #running: Promise<void> | undefined
   #isWoken = false
@@ -29,7 +29,7 @@ export class Follow {
   #isResting = false
   #waitMs = pollMs
 
-  constructor(options: FollowOptions) {
+  constructor(options: DrainLoopOptions) {
     this.#options = options
     this.#timer = new Timer(options.clock, () => this.#onTimer())
   }
