@@ -80,7 +80,7 @@ describe('the pace of asking', () => {
     ['a later position', { sid: 1_001, frames: [] }],
     ['a broken frame', { since: 0, sid: 1_001, frames: [{ op: 'i' }] }],
     ['a hello', { hello: { sid: 1_001 } }],
-  ])('pushes of what no delta brings are asked about once a second: %s', async (_, message) => {
+  ])('after pushes that no delta contains, a delta is requested once a second: %s', async (_, message) => {
     const { device } = await inStep({ 1: {} })
     const asked = device.requests.length
     for (let time = 0; time < 200; time += 1) {

@@ -93,7 +93,7 @@ export const comeBack: readonly Mutation[] = [
   {
     invariant: 74,
     test: 'test/writes/undo-others.test.ts',
-    name: 'invariant 74: of an added record leaves it where somebody else has added a field',
+    name: 'invariant 74: of an added record leaves it if somebody else has added a field',
     file: 'src/mutations/inverse.ts',
     from: 'return isExtended ? undefined : ',
     to: 'return ',

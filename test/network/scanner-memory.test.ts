@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }))
 
-describe('while 300 MB pass through the scanner, less than 150 MB are held', () => {
+describe('a snapshot of 300 MB needs less than 150 MB of memory', () => {
   test.concurrent.each([
     'rows',
     'large rows',
@@ -38,7 +38,7 @@ describe('while 300 MB pass through the scanner, less than 150 MB are held', () 
   })
 })
 
-test('four million chunks of one byte take time in proportion, not by their square', () => {
+test('four million chunks of one byte take linear time', () => {
   const bytes = new TextEncoder().encode(
     `{"sid":1,"rows":[{"t":"a","id":"1","p":{"x":"${'x'.repeat(4_000_000)}"}}]}`,
   )

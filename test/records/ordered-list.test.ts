@@ -13,7 +13,7 @@ const order = {
   compareTies: (a: Item, b: Item) => a.id - b.id,
 }
 
-test('a part of it can be emptied and filled again', () => {
+test('a part of the list can be emptied and filled again', () => {
   const items = Array.from({ length: 2_000 }, (_, id) => ({ key: id, id }))
   const [before, part, behind] = [items.slice(0, 300), items.slice(300, 1_700), items.slice(1_700)]
   const list = runToEnd(OrderedList.over(order, items))

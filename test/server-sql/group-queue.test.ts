@@ -37,7 +37,7 @@ const settled = async (queue: GroupQueue<number, number>, jobs: readonly number[
   return results.map((result) => (result.status === 'fulfilled' ? result.value : String(result.reason)))
 }
 
-test('what has waited for others too long is told to come again, and is not done', async () => {
+test('a job that has waited too long is refused as a temporary failure, and not run', async () => {
   const { queue, groups, clock, go } = doubling({ held: true })
   const first = queue.do(1)
   await settle()
@@ -52,7 +52,7 @@ test('what has waited for others too long is told to come again, and is not done
   expect(groups).toEqual([[1], [3]])
 })
 
-test('whose turn has come in time costs nobody else theirs later', async () => {
+test('a job that ran in time does not shorten the wait of others', async () => {
   const gates: (() => void)[] = []
   const clock = new VirtualClock()
   const queue = new GroupQueue<number, number>({
@@ -83,7 +83,7 @@ test('whose turn has come in time costs nobody else theirs later', async () => {
   await Promise.all(all)
 })
 
-test('where each of a group is done alone, each fails for itself', async () => {
+test('if each job of a group is run alone, each fails for itself', async () => {
   let runs = 0
   const queue = new GroupQueue<number, number>({
     run: async (jobs) => {
@@ -101,7 +101,7 @@ test('where each of a group is done alone, each fails for itself', async () => {
   expect(runs).toBe(4)
 })
 
-describe('of several callers', () => {
+describe('with several callers', () => {
   const turn = () => new VirtualClock().pause()
 
   /** Jobs are `caller:size`. Returns the groups that ran. */
@@ -136,7 +136,7 @@ describe('of several callers', () => {
     expect(groups.flat().filter((job) => job === 'heavy:1001')).toHaveLength(20)
   })
 
-  test('a caller with many small writes gets as much as one with large ones', async () => {
+  test('a caller with many small writes gets as much as one with large writes', async () => {
     const { groups, send } = fair()
     await send(
       ...Array.from({ length: 10 }, () => 'heavy:1000'),
@@ -156,7 +156,7 @@ describe('of several callers', () => {
     ).toHaveLength(40)
   })
 
-  test('a caller whose writes have to be done alone delays the others by one of them', async () => {
+  test('a caller whose writes have to run alone delays the others by one of them', async () => {
     const { groups, send } = fair('heavy:1')
     const heavy = send(...Array.from({ length: 20 }, () => 'heavy:1'))
     await turn()

@@ -12,7 +12,7 @@ async function refusedWith(fields: object): Promise<unknown> {
   return client.query('commit', []).catch((error: unknown) => error)
 }
 
-test('a queue of notifications that is full passes, where another limit of the server is for good', async () => {
+test('a full queue of notifications is a temporary failure, and another limit of the server is not', async () => {
   // PostgreSQL's own fields; to fill the queue takes 8 GB.
   const full = { code: '54000', file: 'async.c', routine: 'PreCommit_Notify' }
   expect(await refusedWith(full)).toMatchObject({ name: 'NetworkError', retryable: true })
@@ -20,7 +20,7 @@ test('a queue of notifications that is full passes, where another limit of the s
   expect(await refusedWith(index)).toMatchObject(index)
 })
 
-test('a connection that gives no answer in time is asked nothing more, and is used by nobody else', async () => {
+test('a connection that does not answer in time is discarded', async () => {
   const clock = new VirtualClock()
   const asked: string[] = []
   const released: unknown[] = []

@@ -34,7 +34,7 @@ const step = fc.oneof(
   fc.record({ does: fc.constant('forget' as const), process }),
 )
 
-test('whatever is sent again, whenever, and whatever was forgotten, no transaction happens twice', async () => {
+test('no transaction is applied twice, whatever is repeated, and whatever was forgotten', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
       const clock = new JumpingClock(new VirtualClock())

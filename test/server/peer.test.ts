@@ -5,7 +5,7 @@ import { loadPeer } from '../../src/server/optional-peer.ts'
 const missing = (code: string) => Object.assign(new Error("Cannot find package 'hono'"), { code })
 
 test.each(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'])(
-  'a package that is not there is asked for (%s)',
+  'an error asks for a missing package (%s)',
   async (code) => {
     await expect(loadPeer('hono', () => Promise.reject(missing(code)))).rejects.toMatchObject({
       name: 'ConfigurationError',
@@ -15,7 +15,7 @@ test.each(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'])(
   },
 )
 
-test('of a package that is there and fails, it is told why', async () => {
+test('an error says why an installed package does not load', async () => {
   const cause = new TypeError('A dynamic import callback was not specified.')
   await expect(loadPeer('hono', () => Promise.reject(cause))).rejects.toMatchObject({
     name: 'ConfigurationError',

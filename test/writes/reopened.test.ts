@@ -16,7 +16,7 @@ async function open() {
 const insert = (client: SyncClient, id: string) => client.mutate((m) => m.insert('Note', { id }))
 
 describe.each(['all', 'nothing'] as const)(
-  'where the engine closes the database and leaves %s of it',
+  'if the engine closes the database and leaves %s of it',
   (left) => {
     test('invariant 31: a later write is stored in the database that is opened again', async () => {
       const { backend, disk, device, client } = await open()

@@ -82,7 +82,7 @@ describe.each([0, 50, 3_000])('a write that is undone offline, %i ms later,', (u
     expect(await stored()).toEqual({ title: 'theirs', note: 'n' })
   })
 
-  test('leaves nothing in the inbox where somebody else removes the record', async () => {
+  test('leaves nothing in the inbox if somebody else removes the record', async () => {
     const { othersRemove, inbox, back } = await undoneOffline('rename')
     await othersRemove()
     await back()
@@ -181,7 +181,7 @@ describe('undo', () => {
     expect((await stored()).title).toBe('theirs')
   })
 
-  test('leaves nothing in the inbox where somebody else has removed the record', async () => {
+  test('leaves nothing in the inbox if somebody else has removed the record', async () => {
     const { server, device, client, rename, othersRemove, stored, inbox, back } = await oneItem()
     rename('mine')
     await server.settle()
@@ -193,7 +193,7 @@ describe('undo', () => {
     expect(inbox()).toEqual([])
   })
 
-  test('invariant 74: of an added record leaves it where somebody else has added a field', async () => {
+  test('invariant 74: of an added record leaves it if somebody else has added a field', async () => {
     const { server, client, others, stored } = await oneItem()
     client.mutate((m) => m.put('Item', { id: 'i1', title: 'old', note: 'n', mine: 1 }))
     await server.settle()

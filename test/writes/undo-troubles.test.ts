@@ -162,7 +162,7 @@ test('a rejected transaction that the disk does not remove stays in the inbox, a
   expect([tx.state, client.outbox.list(), client.status.writes.rejected]).toEqual(['discarded', [], 0])
 })
 
-describe('what writes nothing', () => {
+describe('a transaction that writes nothing', () => {
   test('is no undo step, and keeps the redo steps', async () => {
     const { backend, client, both } = await open()
     client.mutate((m) => m.update('Note', '1', { n: 2 }))
