@@ -41,9 +41,7 @@ const operators: { readonly [Name in keyof Condition]-?: Operator } = {
   },
 }
 
-/**
- * The tests that `condition` stands for. Throws a ConfigurationError that names `option` if `condition` is not valid.
- */
+/** Returns the tests for `condition`. Throws a ConfigurationError that names `option` if `condition` is not valid. */
 export function readCondition(condition: unknown, option: string): readonly FieldTest[] {
   if (isTextCondition(condition)) return [condition]
   if (!isJson(condition)) throw wrongOption(option, 'is not JSON.')

@@ -17,8 +17,8 @@ export function migrateRow(models: MigrationPlan, from: number, row: WireRow): W
 }
 
 /**
- * Migrates `op` from version `from` to the current version, and the values that it takes back as an update to them
- * would be. Throws a StorageError of code `unreadable` if that fails.
+ * Migrates `op` from version `from` to the current version. The old values in its `was` are migrated as an update to
+ * them would be. Throws a StorageError of code `unreadable` if that fails.
  */
 export function migrateOp(models: MigrationPlan, from: number, op: TxOp): TxOp {
   const migrated = (one: TxOp) => migrate(models, from, one, ({ op: step }) => step, asOp)

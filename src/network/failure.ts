@@ -11,7 +11,7 @@ export type Failure =
   /** Anything else: the request is made again, not before `retryAfterMs`. */
   | { readonly kind: 'other'; readonly retryAfterMs?: number | undefined }
 
-/** 4xx statuses that do not mean that the request is wrong: from a portal, a timeout, too early, too often. */
+/** 4xx statuses that may pass: from a portal, a timeout, too early, too often. */
 const transient = [403, 408, 425, 429]
 
 /**

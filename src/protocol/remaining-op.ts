@@ -4,8 +4,9 @@ import type { WireRow } from './row.ts'
 import type { TxOp } from './tx.ts'
 
 /**
- * What is left of `op` for a record with the fields `p`, or for none: an op without `was`, or `undefined` if nothing is
- * left. A field in `was` that the record does not have has the value `null`. An op without `was` stays as it is.
+ * Returns what remains of `op` for a record with the fields `p`, or for none: an op without `was`, or `undefined` if
+ * nothing remains. A field in `was` that the record does not have has the value `null`. An op without `was` stays as it
+ * is.
  */
 export function remainingOp(op: TxOp, p: Payload | undefined): TxOp | undefined {
   if (op.was === undefined) return op

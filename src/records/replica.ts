@@ -39,7 +39,7 @@ export class Replica implements QueryHost, StagingHost {
   readonly onListenerError: (error: unknown) => void
   /** The confirmed rows, to which changes from the server apply. */
   readonly rows: Rows = {
-    of: (t) => this.#overlay.under(t, this.table(t)),
+    of: (t) => this.#overlay.confirmedRows(t, this.table(t)),
     has: (t) => !this.#copy.unloaded.has(t),
   }
   /** The rows as shown, including the pending transactions. */
@@ -113,8 +113,8 @@ export class Replica implements QueryHost, StagingHost {
     overlay: OverlayChange = {},
     kind: 'delta' | 'mutation' = 'delta',
   ): void {
-    this.#show(this.#overlay.settle(changes, overlay.lift), kind)
-    if (overlay.lay) this.#show(this.#overlay.lay(overlay.lay, this.shown), kind)
+    this.#show(this.#overlay.settle(changes, overlay.remove), kind)
+    if (overlay.add) this.#show(this.#overlay.add(overlay.add, this.shown), kind)
   }
 
   /** Notifies the subscribers of each query whose result or status has changed since the last call. */
@@ -150,12 +150,12 @@ export class Replica implements QueryHost, StagingHost {
   }
 
   /**
-   * Replaces the current copy by a prepared one, and applies the pending transactions, except `lift`, on top, in one
+   * Replaces the current copy by a prepared one, and applies the pending transactions, except `remove`, on top, in one
    * step. If the prepared copy is partial, queries stay `pending`.
    */
-  swap(staging: Staging, lift: Iterable<string> = []): void {
+  swap(staging: Staging, remove: Iterable<string> = []): void {
     this.#install(staging.finish())
-    this.#overlay.settle([], lift)
+    this.#overlay.settle([], remove)
     this.#show(this.#overlay.rebase(this.shown), 'snapshot')
   }
 

@@ -13,7 +13,7 @@ import type { ReplicaQuery } from './replica-query.ts'
 import type { Table } from './table.ts'
 import { runInSlices, runToEnd, stride, type Work } from './turns.ts'
 
-/** The part of the current copy that staging uses. */
+/** The part of the replica that staging uses. */
 export interface StagingHost {
   readonly clock: Clock
   table(t: string): Table

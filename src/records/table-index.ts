@@ -6,7 +6,7 @@ import { OrderedList } from './ordered-list.ts'
 import { sort } from './sort.ts'
 import type { Work } from './turns.ts'
 
-/** A change of one row that its record shows. */
+/** A change of one row that is visible in its record. */
 export interface Change {
   readonly before: WireRow | undefined
   readonly after: WireRow | undefined

@@ -97,7 +97,10 @@ function lastEncoded(): (text: string) => Buffer {
   }
 }
 
-/** `socket`, but all sockets share the bytes that `bytesOf` returns, rather than each holding a copy while it waits. */
+/**
+ * Wraps `socket` so that all sockets share the bytes that `bytesOf` returns. Otherwise, each would hold a copy while it
+ * waits.
+ */
 function sharing(socket: WebSocket, bytesOf: (text: string) => Buffer): ServerSocket {
   return {
     get bufferedAmount() {

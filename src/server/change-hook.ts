@@ -7,7 +7,7 @@ import type { OnCommitted } from './log/log.ts'
 export interface Commit {
   /** The `sid` of the last change. */
   readonly sid: number
-  /** Who made the write; `undefined` if the service itself did. */
+  /** The client's transaction that made the write; `undefined` if the service itself wrote. */
   readonly by: CommittedBy | undefined
   /** The changes in ascending `sid`, at least one, each with the owner who receives the frame. */
   readonly changes: readonly { readonly owner: string; readonly frame: SyncFrame }[]

@@ -35,7 +35,7 @@ export function createSyncService(options: SyncServiceOptions & SqlLogOptions): 
   if (typeof database === 'string' && options.as && !options.tables) {
     throw wrongOption('as', 'needs `tables`: it is for ops on tables of the application.')
   }
-  // So that a fault shows at once.
+  // Check now, so that a wrong mapping is reported at once.
   if (options.tables) readMappings(options.tables, options.ownerField)
   return createServiceWith(epochOf, { ...options, database: logOf(options) }, sha256)
 }

@@ -38,7 +38,8 @@ export function nodeHandler(
       const what = 'The service cannot answer.'
       const { message } = toError(error)
       nonThrowing(logger).error(what, { reason: message })
-      // Whoever sets up the service should read about a wrong setup in the response, also in a page.
+      // Show a configuration error in the response, also to a page, so that the developer who sets up the service sees
+      // it.
       const shown = isSyncError(error, 'ConfigurationError') ? message : what
       const isPreflight = request.method === 'OPTIONS'
       // A page cannot read the response of a request whose preflight failed.

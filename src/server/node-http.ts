@@ -101,7 +101,7 @@ function onAborted(stream: Http2Stream, listener: () => void): void {
   else stream.once('aborted', listener)
 }
 
-/** Breaks off a response, so that the client cannot take it for a complete one. */
+/** Aborts a response, so that it does not look complete to the client. */
 export function abortResponse(outgoing: Outgoing): void {
   if ('stream' in outgoing) outgoing.stream.close(outgoing.stream.writableFinished ? noError : internalError)
   else outgoing.destroy()

@@ -19,7 +19,7 @@ import type { RateLimit } from './ops/rate-limit.ts'
 
 export interface SyncServiceOptions {
   /**
-   * Where the records are stored. `'memory:'` keeps them until the process ends. A string like
+   * The database of the records. `'memory:'` keeps them until the process ends. A string like
    * `postgres://user:password@host/database` names a PostgreSQL database. Any other string names a folder, which only
    * one process may use at a time. A {@link Log} object is used as it is.
    */

@@ -10,8 +10,8 @@ import { nodeHandler } from './node-handler.ts'
 import type { SyncService } from './service.ts'
 
 /**
- * How long an idle connection stays open, in ms. This is longer than proxies keep theirs: else a proxy would send a
- * request on a connection that is just being closed.
+ * How long an idle connection stays open, in ms: longer than a proxy keeps it open. Otherwise, the proxy could send a
+ * request while the connection is being closed.
  */
 const keepAliveMs = 75_000
 

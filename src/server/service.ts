@@ -82,8 +82,8 @@ const isName: Check = [(value) => typeof value === 'string' && value !== '', 'a 
 const removeChecks = { owner: isName, userId: isName }
 
 /**
- * Names what a position refers to: the epoch. Another history has another epoch, and so have other owners. `owners` are
- * sorted.
+ * Returns the epoch, which identifies the data that a position refers to. It differs for each history and for each set
+ * of owners. `owners` are sorted.
  */
 export type EpochOf = (history: string, ownerField: string, owners: readonly string[]) => string
 
@@ -124,7 +124,7 @@ export function createServiceWith(
       stopping: () => closed,
       sockets: () => hub.size,
     }).catch((error: unknown) => {
-      // Try again with the next request: a missing package may be installed by then.
+      // Try again with the next request: a missing package may be installed meanwhile.
       app = undefined
       throw error
     })
@@ -190,7 +190,7 @@ export function createServiceWith(
   return service
 }
 
-/** Whether the credentials of `request` still belong to the same user with the same owners, in whatever order. */
+/** Whether the credentials of `request` still belong to the same user with the same owners, in any order. */
 async function checkAgain(
   request: Request,
   before: Identity,
@@ -206,7 +206,7 @@ async function checkAgain(
   }
 }
 
-/** Whether two lists without duplicates have the same items, in whatever order. */
+/** Whether two lists without duplicates have the same items, in any order. */
 function hasSame(owners: readonly string[], others: readonly string[]): boolean {
   const set = new Set(others)
   return owners.length === set.size && owners.every((owner) => set.has(owner))

@@ -11,7 +11,7 @@ export class VirtualLocks {
   readonly #held = new Map<string, Request>()
   readonly #queues = new Map<string, Request[]>()
 
-  /** The locks as one page sees them. `crash`: the page is gone, and with it all its locks and requests. */
+  /** The locks for one page. `crash` releases all locks and ends all requests of the page. */
   page(): Locks & { readonly crash: () => void } {
     const own = new Set<Request>()
     return {

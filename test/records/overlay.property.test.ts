@@ -52,7 +52,7 @@ test('the shown records are always the confirmed ones with the pending ops appli
       steps.forEach((one, n) => {
         if (one.kind === 'lay') {
           pending.push({ id: `${n}`, ops: one.ops })
-          replica.apply([], { lay: pending.slice(-1) })
+          replica.apply([], { add: pending.slice(-1) })
         } else {
           const lift = pending.slice(0, one.lift).map((tx) => tx.id)
           pending = pending.slice(one.lift)
@@ -66,7 +66,7 @@ test('the shown records are always the confirmed ones with the pending ops appli
             after: next.get(key),
           }))
           confirmed = next
-          if (one.kind === 'confirm') replica.apply(changes, { lift })
+          if (one.kind === 'confirm') replica.apply(changes, { remove: lift })
           else {
             const staging = replica.stage()
             staging.add([...next.values()])

@@ -185,7 +185,7 @@ describe('a socket request', () => {
     const port = await listening(server, service)
     const socket = new WebSocket(`ws://127.0.0.1:${port}/own`)
     await once(socket, 'open')
-    // Both doors have been asked by the time at which the service's is answered.
+    // Both handlers have been called when the service’s socket is answered.
     expect(await firstOn(port, '/sync/v1/ws')).toContain('"sid":1')
     socket.send('the same')
     const [answer] = await once(socket, 'message')

@@ -9,9 +9,9 @@ export const check: Command = {
   about: 'Compares attached tables with the records that clients see.',
   options: {
     ...tablesOptions,
-    repair: { about: 'Takes the records that differ from their rows; only counts in the command line' },
+    repair: { about: 'Updates the records that differ from their rows; works only on the command line' },
   },
-  notes: ['Changes that wait for the service are no fault. If something is wrong, the exit code is 1.'],
+  notes: ['Changes that the service has not recorded yet are no fault. If something is wrong, the exit code is 1.'],
   async run(settings, shell) {
     const repair = settings.flagInCommandLine('repair')
     const checks = await withTables(settings, shell, (log, { ownerField }) =>
@@ -23,7 +23,7 @@ export const check: Command = {
     const differing = checks.reduce((sum, each) => sum + each.differing, 0)
     if (differing === 0) return
     if (!repair)
-      throw new CommandError(`${counted(differing, 'record')} differ; \`--repair\` takes them from the rows.`)
+      throw new CommandError(`${counted(differing, 'record')} differ; \`--repair\` updates them from the rows.`)
     shell.stdout.write(`${counted(differing, 'record')} repaired.\n`)
   },
 }

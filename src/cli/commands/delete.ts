@@ -17,8 +17,8 @@ export const deleteRecords: Command = {
   arguments: recordArguments,
   options: {
     database: lastingDatabaseOption,
-    owner: { about: 'The owner whose records to delete; only counts in the command line', value: 'id' },
-    all: { about: 'Confirms that everything of --owner is deleted; only counts in the command line' },
+    owner: { about: 'The owner whose records to delete; works only on the command line', value: 'id' },
+    all: { about: 'Confirms that everything of --owner is deleted; works only on the command line' },
     user: { about: 'The user whose results are deleted with --owner (the owner, for userId)', value: 'id' },
     'owner-field': ownerFieldOption,
     ...logOptions,

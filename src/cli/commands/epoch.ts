@@ -9,7 +9,7 @@ export const epoch: Command = {
   name: 'epoch',
   about: 'Starts a new history after a restore from a backup, so that every client fetches a snapshot.',
   options: {
-    new: { about: 'Confirms the command; only counts in the command line' },
+    new: { about: 'Confirms the command; works only on the command line' },
     database: lastingDatabaseOption,
     ...logOptions,
     config: configOption,

@@ -65,7 +65,7 @@ export const serveHttp: Command = {
   ],
   async run(settings, shell) {
     const { clock } = resolveEnvironment()
-    // From the start: a signal does not end the first process of a container unless the process listens for it.
+    // Listen from the start: a signal does not end the first process of a container unless the process listens for it.
     const ending = untilSignal(shell)
     const logger = await loggerIn(settings, shell)
     const known = [...settings.variables, ...secretVariables, metricsToken]
@@ -76,7 +76,7 @@ export const serveHttp: Command = {
     const opening = serviceOf(settings, shell, logger)
     const service = await Promise.race([ending, opening])
     if (!service) {
-      // Does not wait: opening may take long, and the process may end in the middle of it.
+      // Do not wait: opening may take long, and the process may end meanwhile.
       opening.then((late) => late.close()).catch(() => {})
       return
     }

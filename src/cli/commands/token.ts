@@ -21,7 +21,7 @@ export const token: Command = {
   },
   notes: [secretNote],
   async run(settings, { env, stdout }) {
-    // Only of the command line: `owner` in a file or in the environment is that of an import.
+    // Only from the command line: `owner` in a file or in the environment is the owner for `import`.
     const owners = settings.valuesInCommandLine('owner')
     const userId = settings.text('user') ?? owners[0] ?? settings.required('user', 'the id of a user')
     const organizationId = settings.text('organization')

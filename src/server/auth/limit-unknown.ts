@@ -4,7 +4,7 @@ import { inTime } from './in-time.ts'
 import type { OAuthProfile, ProfileOf } from './oauth-provider.ts'
 import { RefusalBudget } from './refusal-budget.ts'
 
-/** How long a refusal is believed, in ms. */
+/** How long a refusal is cached, in ms. */
 const refusedMs = 10_000
 
 /** The maximum number of tokens that are remembered, accepted or refused. */

@@ -25,9 +25,9 @@ export interface OAuthOptions {
 
 /**
  * Authenticates by an access token of an OAuth 2.0 provider. The provider is asked for each request, unless the caller
- * is {@link cached}. A refusal is believed for 10 s. If more than 30 tokens at once, and then 2 a second, turn out to
- * be invalid, tokens that were never accepted are not asked for, and their requests are answered with 503. Throws a
- * ConfigurationError for an invalid option.
+ * is {@link cached}. A refusal is cached for 10 s. If more than 30 tokens at once, and then 2 a second, turn out to be
+ * invalid, the provider is not asked about tokens that it has never accepted, and their requests are answered with 503.
+ * Throws a ConfigurationError for an invalid option.
  */
 export function oauthAuthentication(options: OAuthOptions): Authenticate {
   const { profileOf, findOrCreate, recheckMs = 3_600_000, clock = resolveEnvironment().clock } = options

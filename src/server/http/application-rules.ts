@@ -65,7 +65,7 @@ export class ApplicationRules {
     return { judge, rules: async () => this.#ruling(judge) }
   }
 
-  /** Makes a `read` fail that nobody will answer. */
+  /** Ends the call of `authorize`. A pending `read` fails, since nobody will answer it. */
   end(): void {
     this.#call?.end()
   }

@@ -48,8 +48,8 @@ export class Copies {
   }
 
   /**
-   * Throws a WriteRejectedError of reason `too_large` if updates that remove fields have told of too much by now: each
-   * tells of the whole record again, so a short transaction could fill the memory.
+   * Counts the whole record `p`, which an update sends because it removes fields. Throws a WriteRejectedError of reason
+   * `too_large` if the counted records are too long together: otherwise, a short transaction could fill the memory.
    */
   countWhole(p: Payload): void {
     this.#wholeBytes += bytesOf(p)

@@ -36,7 +36,7 @@ export function maxExaminedOf(records: number): number {
   return Math.min(1_000, Math.max(10, Math.floor(10_000 / records)))
 }
 
-/** What is left of ops, with the state before each. */
+/** The remaining ops, with the state of the record before each. */
 export interface RemainingOps {
   readonly ops: readonly TxOp[]
   readonly befores: readonly RecordBefore[]

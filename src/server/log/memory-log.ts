@@ -245,7 +245,7 @@ export class MemoryLog implements Log {
     return written
   }
 
-  /** What is left of `ops`, with the state before each. */
+  /** Returns the remaining ops, with the state before each. */
   #left(ops: readonly TxOp[], transaction?: ClientTransaction): RemainingOps {
     const bases = new Set(transaction?.bases.map((id) => verdictKey(transaction, id)))
     const own = transaction && new Set(transaction.owners)

@@ -64,7 +64,7 @@ export function ownershipJudge(rules: WriteRules): Judge {
     }
     refuseChanged(op, changed)
     const unset = op.op === 'u' ? op.unset?.filter((field) => field !== ownerField) : undefined
-    // An update cannot tell of a field that is gone.
+    // An update frame cannot remove a field, so the whole record is sent.
     const isWhole = op.op === 'i' || unset?.some((field) => before && Object.hasOwn(before.p, field))
     const { p, was, is } =
       op.op === 'u'

@@ -6,9 +6,9 @@ import type { StoredRecord } from './log.ts'
 import { ownRecord } from './ownership.ts'
 
 /**
- * What is left of each op, as {@link remainingOp} says: `undefined` if nothing is. Each op is compared with the record
- * as the earlier ones have left it. `befores`: the record of each op before all of them; it is not needed for a record
- * without a `was`. `owners`: see `WriteRules`.
+ * Returns what remains of each op, as {@link remainingOp} says: `undefined` if nothing does. Each op is compared with
+ * the record as the earlier ones have left it. `befores`: the record of each op before all of them; it is not needed
+ * for a record without a `was`. `owners`: see `WriteRules`.
  */
 export function remainingOps(
   ops: readonly TxOp[],

@@ -35,7 +35,7 @@ export function prometheusMetrics(options: PrometheusOptions = {}): Metrics {
   // Created once, even if two services ask at the same time: a registry accepts each name once.
   const make = async () => {
     making ??= makeInstruments(target).catch((error: unknown) => {
-      // Try again with the next request: a missing package may be installed by then.
+      // Try again with the next request: a missing package may be installed meanwhile.
       making = undefined
       throw error
     })

@@ -19,8 +19,8 @@ const changesPerRead = 500
 const admissionMs = 120_000
 
 /**
- * A client whose socket was revoked fetches a snapshot if its owners have changed. So if more sockets than these are
- * revoked at once, the others are closed at random times within `spreadMs`. They receive no change meanwhile.
+ * The maximum number of revoked sockets that are closed at once. The client fetches a snapshot if its owners have
+ * changed, so further sockets are closed at random times within `spreadMs`. They receive no change meanwhile.
  */
 const maxClosedAtOnce = 100
 const spreadMs = 60_000

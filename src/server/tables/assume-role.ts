@@ -26,7 +26,7 @@ export class AssumedRole {
     ]
   }
 
-  /** Runs `work` under the role. If `work` fails, the transaction has to go back to a savepoint. */
+  /** Runs `work` under the role. If `work` fails, roll the transaction back to a savepoint. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     this.#before ??= await this.#read()
     try {
@@ -47,7 +47,7 @@ export class AssumedRole {
   }
 
   async #read(): Promise<readonly Setting[]> {
-    // The role first, so that the rest is set as before by the role as before.
+    // Restore the role first: the previous role then restores the other settings.
     const names = this.#own.map(([name]) => name).reverse()
     const { rows } = await sql<{ name: string; value: string | null }>`
       select name, current_setting(name, true) as value

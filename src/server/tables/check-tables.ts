@@ -14,11 +14,11 @@ export interface TableCheck {
   readonly type: string
   /** The number of records that the rows make. */
   readonly rows: number
-  /** The number of changes that wait to be taken. */
+  /** The number of queued changes. */
   readonly waiting: number
-  /** The number of records that differ from their rows, without a change that waits. */
+  /** The number of records that differ from their rows, without a queued change. */
   readonly differing: number
-  /** The first of these. */
+  /** The ids of the first of these. */
   readonly ids: readonly string[]
   /** The fault of the attachment itself, as a sentence. */
   readonly fault: string | undefined
@@ -85,8 +85,8 @@ async function compare(db: Db, table: MappedTable): Promise<Omit<TableCheck, 'fa
 }
 
 /**
- * The parts of a `with`: the keys that wait, with null for all keys of the type; the records that the rows make; and
- * the keys of those that differ.
+ * The parts of a `with`: the queued keys, with null for all keys of the type; the records that the rows make; and the
+ * keys of those that differ.
  */
 function differing(table: MappedTable): RawBuilder<unknown> {
   const { type } = table.mapping

@@ -4,7 +4,7 @@ import { columnsOf, type MappedTable } from './inspect.ts'
 import { identifier } from './quote.ts'
 import { idOf } from './rows.ts'
 
-/** The number of keys that one statement puts into `instep_change`: so many make frames at once. */
+/** The number of keys that one statement puts into `instep_change`: few enough to become frames at once. */
 const batchKeys = 5_000
 
 /**

@@ -24,7 +24,7 @@ import { isCanceled, isTemporary, refuseCanceled, wasRolledBack } from './refuse
 import { RunAgain, transactIn } from './transact.ts'
 import { readRows } from './write-row.ts'
 
-/** How often a write is tried that gave way to another. */
+/** The maximum number of tries of a write that the database rolls back in favour of another. */
 const maxTries = 5
 const pace = { baseMs: 20, capMs: 500 }
 
@@ -39,7 +39,7 @@ export interface TablesOptions {
   readonly maxWaitMs: number
   readonly mutex: Mutex
   readonly verdictHorizon: (now: number) => number
-  /** Called after each commit, with what was written if it is known. */
+  /** Called after each commit, with the written changes if they are known. */
   readonly onWritten: (written?: WriteResult) => void
 }
 
@@ -48,7 +48,7 @@ export interface TableOutcome {
   readonly changes: WriteResult['changes']
 }
 
-/** The attached tables of one log: takes their changes into the history, and applies writes to them. */
+/** The attached tables of one log: records their changes in the history, and applies writes to them. */
 export class Tables {
   readonly #database: SqlDatabase
   readonly #mappings: TableMappings
@@ -58,7 +58,7 @@ export class Tables {
   #tables: ReadonlyMap<string, MappedTable> = new Map()
   /** The types that were attached when the log was opened. */
   readonly #attached = new Set<string>()
-  /** The name of the history when the tables were last compared with what is attached. */
+  /** The name of the history when the mapping was last compared with the attached one. */
   #history = ''
   /** Whether the mapping is older than the one that is attached, so that nothing may be written. */
   #isOlder = false
@@ -72,8 +72,8 @@ export class Tables {
   }
 
   /**
-   * Compares the mapping with what is attached, and begins to take changes. Rejects with a ConfigurationError if the
-   * two do not fit together, and says what to do.
+   * Compares the mapping with the attached one, and starts to record changes. Rejects with a ConfigurationError that
+   * says what to do if the two do not match.
    */
   async open(ownerField: string): Promise<void> {
     const { followers, migrators } = this.#database
@@ -135,7 +135,7 @@ export class Tables {
     return table && ((db, id) => this.#read(db, table, id))
   }
 
-  /** Takes the changes that wait, soon. */
+  /** Records the queued changes soon. */
   wake(): void {
     if (this.#tables.size > 0 && !this.#isOlder) this.#drainLoop.wake()
   }
@@ -186,7 +186,7 @@ export class Tables {
     const { clock, maxWaitMs, mutex, verdictHorizon, onWritten } = this.#options
     const { appliers, pageReads } = this.#database
     let endTurn: (() => void) | undefined
-    // With one connection for all, whoever has it has the turn.
+    // With a single connection, the connection itself keeps commits in order.
     const beforeLock = async () => {
       if (!pageReads) endTurn ??= await mutex.take()
     }
@@ -225,7 +225,7 @@ export class Tables {
     return times >= maxCanceled
   }
 
-  /** Does what has to be done before a transaction runs again. */
+  /** Removes the reason for which a transaction has to run again. */
   async #prepareFor({ reason }: RunAgain): Promise<void> {
     if (reason === 'history') await this.#use([...this.#tables.values()])
     if (reason === 'tooMany') await this.#drainAll()
@@ -236,7 +236,7 @@ export class Tables {
     return Promise.all(mappings.map((mapping) => inspect(this.#database.followers, mapping)))
   }
 
-  /** Takes `tables` from now on, or only reads them if another mapping is attached. */
+  /** Writes to `tables` from now on, or only reads them if another mapping is attached. */
   async #use(tables: readonly MappedTable[]): Promise<void> {
     const { followers } = this.#database
     const { history } = await readPosition(followers, this.#database)
@@ -254,7 +254,7 @@ export class Tables {
     }
   }
 
-  /** Takes the changes that wait. Resolves with whether there were any. */
+  /** Records the queued changes. Resolves with whether there were any. */
   async #drainAll(): Promise<boolean> {
     const tables = [...this.#tables.values()]
     const waiting = await waitingTypes(this.#database.followers, tables)
@@ -271,7 +271,7 @@ export class Tables {
     }
   }
 
-  /** Takes the changes that wait, with frames. Resolves with `false` if there are too many. */
+  /** Records the queued changes as frames. Resolves with `false` if there are too many. */
   async #drainSmall(tables: readonly MappedTable[]): Promise<boolean> {
     const { clock, onWritten } = this.#options
     const { writers, notify, pageReads } = this.#database

@@ -14,7 +14,7 @@ import type { Db, SqlDatabase } from '../log/sql/database.ts'
 import type { NewVerdict, Outcome, Write } from '../log/sql/group.ts'
 import { readRecord } from '../log/sql/read.ts'
 import { refuseTooLarge } from '../log/sql/records.ts'
-import { lockAndRead, type GroupResult, store } from '../log/sql/write.ts'
+import { type GroupResult, lockAndRead, store } from '../log/sql/write.ts'
 import { AssumedRole } from './assume-role.ts'
 import { changesBetween, type RecordState } from './compare.ts'
 import { lockTables, storedOf, takeChanges } from './drain.ts'
@@ -42,12 +42,15 @@ export interface TransactOptions {
 export type RunAgainReason =
   /** Something that was read has changed since. */
   | 'changed'
-  /** More changes wait than a transaction takes. */
+  /** More changes are queued than a transaction can record. */
   | 'tooMany'
   /** The history has another name: perhaps another mapping was attached. */
   | 'history'
 
-/** The transaction has to run again from the start: something that it has read has changed, or too much waits. */
+/**
+ * The transaction has to run again from the start: something that it has read has changed, or too many changes are
+ * queued.
+ */
 export class RunAgain extends Error {
   readonly reason: RunAgainReason
 
@@ -59,7 +62,7 @@ export class RunAgain extends Error {
 
 export interface TransactResult {
   readonly outcome: Outcome
-  /** The changes of others that waited, then those of the transaction. Absent if nothing was stored. */
+  /** The queued changes of others, then those of the transaction. Absent if nothing was stored. */
   readonly written?: WriteResult
   /** The number of the transaction's own changes, which are the last of `written`. */
   readonly ownChanges: number
@@ -67,7 +70,7 @@ export interface TransactResult {
 
 /**
  * Decides about a write with ops on attached tables, in the transaction of `db`. The application's tables come first,
- * under a savepoint; then the log's lock, the changes that wait, and the ops on other types. Whoever holds the log's
+ * under a savepoint; then the log's lock, the queued changes, and the ops on other types. So the holder of the log's
  * lock waits for nothing. Throws {@link RunAgain}, errors after which another try may succeed, and all errors of the
  * judge other than a WriteRejectedError.
  */
@@ -80,8 +83,8 @@ export async function transactIn(db: Db, write: Write, options: TransactOptions)
     return { outcome: { verdict: { sid: drafted.sid }, draft: drafted }, ...attempt.transacted }
   }
   const { caller, id, digest } = transaction
-  // The same transaction may run in another request. Not by a row of the verdict: somebody who holds the log's lock
-  // might have to wait for it.
+  // Another request may run the same transaction. Do not lock a row of the verdict for this: the holder of the log's
+  // lock might have to wait for it.
   await sql`select pg_advisory_xact_lock(hashtextextended(${JSON.stringify(['instep', caller, id])}, 0))`.execute(
     db,
   )
@@ -171,7 +174,7 @@ class Attempt {
     return { ...(this.#written && { written: this.#written }), ownChanges: this.#own }
   }
 
-  /** Applies the ops and takes the changes that wait, under the log's lock in the end. */
+  /** Applies the ops to rows, then takes the log's lock, records the queued changes, and applies the other ops. */
   async run(): Promise<Draft> {
     const { judge, transaction } = this.#write
     const { rules } = transaction ?? {}
@@ -183,7 +186,7 @@ class Attempt {
     )
   }
 
-  /** What is left of the ops. From here on, nobody else changes the rows that they were compared with. */
+  /** Returns the remaining ops. From here on, nobody else changes the rows that they were compared with. */
   async #left(): Promise<readonly RowOp[]> {
     const { ops, transaction } = this.#write
     const { tables } = this.#options
@@ -340,9 +343,9 @@ class Attempt {
   }
 
   /**
-   * Whether the record of an op has changed since `unchangedSince`: in the history, or by a change that waits. The rows
-   * are locked, so nobody changes them meanwhile, but a change that waits may be taken. So the records are read before
-   * the history: a change that they do not have yet is still found by comparing with the row.
+   * Whether the record of an op has changed since `unchangedSince`: in the history, or by a queued change. The rows are
+   * locked, so they do not change meanwhile, but a queued change may be recorded. So the records are read before the
+   * history: a change that they do not contain yet is still found by comparing with the row.
    */
   async #changedSince(ops: readonly TxOp[]): Promise<(op: TxOp) => boolean> {
     const conditional = ops.filter(({ unchangedSince }) => unchangedSince !== undefined)

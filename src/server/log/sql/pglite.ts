@@ -117,7 +117,7 @@ async function create(path: string | undefined, { logger }: PGliteOptions): Prom
     try {
       if (path !== undefined) await unpack(seed, path)
       const pglite = await start(path, path === undefined ? new Blob([new Uint8Array(seed)]) : undefined)
-      // The history of the seed would be that of every database.
+      // Otherwise, every database would have the history of the seed.
       await beginHistory(pglite)
       return pglite
     } catch (error) {

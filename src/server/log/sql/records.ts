@@ -170,8 +170,8 @@ function fittingOf(writes: readonly Write[], found: Lengths): Omit<ReadRecords, 
 }
 
 /**
- * The keys of the records that `write` itself needs whole. Another write of the group may have needed more: that must
- * neither reject this one nor tell it of others' records.
+ * The keys of the records that `write` itself needs whole. Other writes of the group may need more records whole. These
+ * must neither reject this write nor reveal records of others to it.
  */
 function wholeKeysOf({ ops, transaction }: Write, owners: ReadonlyMap<string, string>): readonly string[] {
   if (transaction?.refused) return []
