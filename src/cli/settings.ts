@@ -52,7 +52,7 @@ export class Settings {
     env: Shell['env'],
     known: ReadonlySet<string>,
   ): Promise<Settings> {
-    const path = commandLine.options.get('config')?.[0] ?? filled('INSTEP_CONFIG', env.INSTEP_CONFIG) ?? ''
+    const path = commandLine.options.get('config')?.[0] ?? nonEmpty('INSTEP_CONFIG', env.INSTEP_CONFIG) ?? ''
     return new Settings(commandLine, env, known, path, path === '' ? {} : await readConfig(path, known))
   }
 
@@ -170,7 +170,7 @@ export class Settings {
     const onLine = this.#onLine(option)
     if (onLine) return onLine
     const variable = variableOf(option)
-    const set = filled(variable, this.#env[variable])
+    const set = nonEmpty(variable, this.#env[variable])
     if (set && !isOfKubernetes(variable, set)) return { text: set, name: `\`${variable}\`` }
     const key = camel(option)
     const value = this.#config[key]
@@ -183,7 +183,7 @@ export class Settings {
  * Throws a UsageError if `variable` is set but empty: taking it for unset would lift the restriction that it was meant
  * to set.
  */
-export function filled(variable: string, text: string | undefined): string | undefined {
+export function nonEmpty(variable: string, text: string | undefined): string | undefined {
   if (text === '') throw new UsageError(`\`${variable}\` is empty; set a value, or unset it.`)
   return text
 }

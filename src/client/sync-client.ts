@@ -1,5 +1,5 @@
 import type { Listener, Unsubscribe } from '../base/emitter.ts'
-import { newName } from '../base/ids.ts'
+import { randomName } from '../base/ids.ts'
 import { spreadOnline } from '../base/spread-online.ts'
 import { Engine } from '../engine/engine.ts'
 import type { SyncEvents } from '../engine/events.ts'
@@ -53,7 +53,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
     this.endpoints = endpoints
     const name = databaseName(endpoints.bootstrapUrl, identity ?? '')
     const { locks } = environment
-    const newLife = () => newName(environment.random)
+    const newLife = () => randomName(environment.random)
     const hasTabs = identity !== null && store?.isPerOrigin === true
     const disk =
       store && identity !== null ? withTimeLimits(store, environment.clock, undefined, debug) : undefined

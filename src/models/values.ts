@@ -8,7 +8,7 @@ export type Row = Pick<WireRow, 'id' | 'p'>
 /** Returns the value of one field of a row, never an inherited property. */
 export type FieldReader = (row: Row) => JsonValue | undefined
 
-export function reading(orderField: OrderField): FieldReader {
+export function fieldReader(orderField: OrderField): FieldReader {
   const field = `${orderField}`
   if (field === 'id') return (row) => row.id
   // Check for an own property only if the name needs it: the check costs more than the rest of a comparison.

@@ -1,7 +1,7 @@
 import type { OrderField } from '../models/collated.ts'
 import type { FieldTest } from '../models/condition.ts'
 import type { Conditions } from '../models/conditions.ts'
-import { type FieldReader, type Row, reading, sortsLast } from '../models/values.ts'
+import { type FieldReader, fieldReader, type Row, sortsLast } from '../models/values.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { OrderedList } from './ordered-list.ts'
 import type { TableIndex } from './table-index.ts'
@@ -41,7 +41,7 @@ export function indexRangeOf(rows: TableIndex, where: Conditions): IndexedRange 
   let fixed = 0
   for (const field of fields) {
     const tests = (where.fields.get(field) ?? []).filter((test) => test.place)
-    if (tests.length > 0) bounds.push({ field, read: reading(field), tests })
+    if (tests.length > 0) bounds.push({ field, read: fieldReader(field), tests })
     // Stop at the first field that is not fixed by equality: later fields are sorted only within each of its values.
     if (!tests.some((test) => test.values)) break
     fixed += 1

@@ -164,20 +164,20 @@ export class Replica implements QueryHost, StagingHost {
    * that `rest` returns. Both happen in one step. Live queries of these types become `ready`.
    */
   join(staging: Staging, types: ReadonlySet<string>, rest: () => readonly RowChange[]): void {
-    const { tables, views } = staging.finish()
+    const { tables, results } = staging.finish()
     const others = [...this.#copy.tables].filter(([t]) => !types.has(t))
     const unloaded = new Set([...this.#copy.unloaded].filter((t) => !types.has(t)))
-    this.#install({ ...this.#copy, tables: new Map([...others, ...tables]), views, unloaded })
+    this.#install({ ...this.#copy, tables: new Map([...others, ...tables]), results, unloaded })
     // The pending transactions on these types were added without confirmed rows: apply them again.
     this.#show(this.#overlay.rebase(this.shown, types), 'snapshot')
     this.apply(rest())
   }
 
   /**
-   * Replaces the current copy. Each query whose table has changed switches to its result in `views`, or to one computed
+   * Replaces the current copy. Each query whose table has changed switches to its result in `results`, or to one computed
    * now.
    */
-  #install({ views, ...copy }: Prepared): void {
+  #install({ results, ...copy }: Prepared): void {
     const before = Array.from(this.queries, (query) => ({
       query,
       status: query.status,
@@ -187,7 +187,7 @@ export class Replica implements QueryHost, StagingHost {
     for (const { query, status, table } of before) {
       const newTable = this.table(query.t)
       const isOther =
-        newTable !== table && query.replace(views.get(query) ?? runToEnd(query.resultOver(newTable)))
+        newTable !== table && query.replace(results.get(query) ?? runToEnd(query.resultOver(newTable)))
       if (isOther || query.status !== status) this.#changed.add(query)
     }
   }

@@ -33,7 +33,7 @@ export interface Copy {
 }
 
 export interface Prepared extends Copy {
-  readonly views: ReadonlyMap<ReplicaQuery, QueryResult>
+  readonly results: ReadonlyMap<ReplicaQuery, QueryResult>
 }
 
 const none: RowsOfType = new Map<string, WireRow>()
@@ -111,13 +111,13 @@ export class Staging {
       yield* reuseRows(this.#current.table(t), rows)
       tables.set(t, yield* this.#current.tableOver(t, rows))
     }
-    const views = new Map<ReplicaQuery, QueryResult>()
+    const results = new Map<ReplicaQuery, QueryResult>()
     // Iterate over a copy: queries may be added in each turn. The swap computes their results.
     for (const query of [...this.#current.queries]) {
       const table = tables.get(query.t)
-      if (table) views.set(query, yield* query.resultOver(table))
+      if (table) results.set(query, yield* query.resultOver(table))
     }
-    return { tables, views, unloaded: this.#unloaded, isPart: this.#isPart }
+    return { tables, results, unloaded: this.#unloaded, isPart: this.#isPart }
   }
 
   *#copy(whole: Staging): Work<void> {

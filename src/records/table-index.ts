@@ -1,5 +1,5 @@
 import type { Index } from '../models/model.ts'
-import { type FieldReader, reading } from '../models/values.ts'
+import { type FieldReader, fieldReader } from '../models/values.ts'
 import type { WireRow } from '../protocol/row.ts'
 import { ascending } from './order.ts'
 import { OrderedList } from './ordered-list.ts'
@@ -25,7 +25,7 @@ export class TableIndex {
 
   private constructor(fields: Index, rows: OrderedList<WireRow>, current: ReadonlyMap<string, WireRow>) {
     this.fields = fields
-    this.#reads = fields.map(reading)
+    this.#reads = fields.map(fieldReader)
     this.#rows = rows
     this.#current = current
   }

@@ -28,7 +28,7 @@ export interface ServeOptions {
   readonly clock?: Clock | undefined
 }
 
-export interface Served {
+export interface RunningServer {
   /** The base URL for a client, like `http://127.0.0.1:8080/sync/v1`. */
   readonly url: string
   /**
@@ -42,7 +42,7 @@ export interface Served {
  * Serves `service` on Node, by HTTP and by WebSocket (package `ws`). Resolves once it listens. Rejects if the port
  * cannot be used or a package is missing, and with a ConfigurationError for an invalid option.
  */
-export async function serve(service: SyncService, options: ServeOptions): Promise<Served> {
+export async function serve(service: SyncService, options: ServeOptions): Promise<RunningServer> {
   const {
     port,
     host = '127.0.0.1',

@@ -9,7 +9,7 @@ import { readCsv } from '../../src/cli/records/csv.ts'
 import { type Row, rowsOf } from '../../src/cli/records/csv-rows.ts'
 import { readJson } from '../../src/cli/records/json.ts'
 import { readNdjson } from '../../src/cli/records/ndjson.ts'
-import type { Chunks, Numbered } from '../../src/cli/records/numbered.ts'
+import type { Chunks, NumberedRecord } from '../../src/cli/records/numbered-record.ts'
 import { recordFile } from '../../src/cli/records/read-records.ts'
 import { toOp } from '../../src/cli/records/to-op.ts'
 import { csvOracle } from './csv-oracle.ts'
@@ -24,13 +24,13 @@ async function* pieces(text: string, lengths: readonly number[]): Chunks & Async
   }
 }
 
-async function all(read: (chunks: Chunks) => AsyncIterable<Numbered>, text: string, lengths = [1]) {
-  const found: Numbered[] = []
+async function all(read: (chunks: Chunks) => AsyncIterable<NumberedRecord>, text: string, lengths = [1]) {
+  const found: NumberedRecord[] = []
   for await (const each of read(pieces(text, lengths))) found.push(each)
   return found
 }
 
-const recordsOf = (found: readonly Numbered[]) => found.map((each) => 'record' in each && each.record)
+const recordsOf = (found: readonly NumberedRecord[]) => found.map((each) => 'record' in each && each.record)
 const lengths = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 })
 const values = fc.array(fc.jsonValue(), { maxLength: 5 })
 
@@ -59,7 +59,7 @@ test.each(['x.jsonl', 'x.NDJSON'])('the extension of %s sets the format', async 
   const folder = mkdtempSync(join(tmpdir(), 'instep-records-'))
   const path = join(folder, name)
   writeFileSync(path, '{"id":"1"}\n')
-  const found: Numbered[] = []
+  const found: NumberedRecord[] = []
   for await (const each of (await recordFile(path, undefined)).records()) found.push(each)
   rmSync(folder, { recursive: true })
   expect(recordsOf(found)).toEqual([{ id: '1' }])
@@ -122,7 +122,7 @@ test('a character that is split stays whole, and a byte order mark is skipped', 
   const text = 'ü'.repeat(300_000)
   // A character begins at an even byte in one row, at an odd one in the other.
   writeFileSync(path, `\ufeff"a"\n${text}\n${text}.\n"${text}"\n`)
-  const found: Numbered[] = []
+  const found: NumberedRecord[] = []
   for await (const each of (await recordFile(path, undefined)).records()) found.push(each)
   rmSync(folder, { recursive: true })
   expect(recordsOf(found)).toEqual([{ a: text }, { a: `${text}.` }, { a: text }])

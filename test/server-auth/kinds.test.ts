@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { createSyncService, type Served, type SyncService, serve } from '../../src/server/index.ts'
+import { createSyncService, type RunningServer, type SyncService, serve } from '../../src/server/index.ts'
 import { FakeSocket, insert, recorder, serviceOf } from '../server/harness.ts'
 import { type Kind, kinds } from '../support/auth-kinds.ts'
 import { VirtualClock } from '../support/virtual.ts'
@@ -24,7 +24,7 @@ describe.each(kinds)('with %s', (_, make) => {
   const { logger, lines } = recorder()
   let kind: Kind
   let service: SyncService
-  let served: Served
+  let served: RunningServer
 
   beforeAll(async () => {
     kind = await make(clock)

@@ -8,7 +8,7 @@ import {
   createSyncService,
   jwtAuthentication,
   MemoryLog,
-  type Served,
+  type RunningServer,
   type SyncService,
   serve,
   signToken,
@@ -20,7 +20,7 @@ const secret = 'a secret that is long enough to sign with'
 const origin = 'https://app.test'
 
 let service: SyncService
-let served: Served
+let served: RunningServer
 let token: string
 let lines: string[]
 

@@ -1,11 +1,11 @@
 import { ownershipJudge } from '../../server/log/ownership.ts'
 import { removeOwner } from '../../server/remove-owner.ts'
 import type { Command } from '../command.ts'
-import { counted } from '../counted.ts'
 import { lastingDatabaseOption } from '../database.ts'
 import { UsageError } from '../failure.ts'
 import { logOptions } from '../log.ts'
 import { ownerFieldIn, ownerFieldOption } from '../owner-field.ts'
+import { pluralize } from '../pluralize.ts'
 import { withPresentLog } from '../present-log.ts'
 import { noSuchRecord, recordArguments, recordNamedIn } from '../record-arguments.ts'
 import { configOption, type Settings } from '../settings.ts'
@@ -56,5 +56,5 @@ async function deleteOwner(owner: string, settings: Settings, shell: Shell): Pro
     await log.claim(ownerField)
     return removeOwner(log, { owner, userId })
   })
-  shell.stdout.write(`${counted(count, 'record')} deleted.\n`)
+  shell.stdout.write(`${pluralize(count, 'record')} deleted.\n`)
 }

@@ -15,7 +15,7 @@ import { loggerIn, logOptions } from '../log.ts'
 import { maxRecordBytesIn, maxRecordBytesOption } from '../max-record-bytes.ts'
 import { ownerFieldIn, ownerFieldOption } from '../owner-field.ts'
 import { secretNote, secretVariables } from '../secret.ts'
-import { configOption, filled, type Settings } from '../settings.ts'
+import { configOption, nonEmpty, type Settings } from '../settings.ts'
 import type { Shell } from '../shell.ts'
 import { durationOf } from '../units.ts'
 import { unknownVariables } from '../unknown-variables.ts'
@@ -106,7 +106,7 @@ async function serviceOf(settings: Settings, { env }: Shell, logger: Logger): Pr
     throw new UsageError('`--keep-verdicts` must be 1h or more, as in `90d`.')
   }
   const rate = rateIn(settings)
-  const token = filled(metricsToken, env[metricsToken])
+  const token = nonEmpty(metricsToken, env[metricsToken])
   const options = {
     authenticate,
     ownerField: ownerFieldIn(settings),

@@ -2,10 +2,10 @@ import { resolveEnvironment } from '../../base/environment.default.ts'
 import type { DatabaseStats } from '../../server/ops/database-stats.ts'
 import { loadPeer } from '../../server/optional-peer.ts'
 import type { Command } from '../command.ts'
-import { counted } from '../counted.ts'
 import { lastingDatabaseOption, presentDatabaseIn, withCommandErrors } from '../database.ts'
 import { oneLine } from '../failure.ts'
 import { loggerIn, logOptions } from '../log.ts'
+import { pluralize } from '../pluralize.ts'
 import { configOption } from '../settings.ts'
 
 export const status: Command = {
@@ -39,11 +39,11 @@ function table({ history, head, horizon, records, types, owners }: DatabaseStats
   ]
   const counts = types.map(({ t, records: count, owners: of }) => [
     `type ${t}`,
-    `${counted(count, 'record')} of ${counted(of, 'owner')}`,
+    `${pluralize(count, 'record')} of ${pluralize(of, 'owner')}`,
   ])
   const largest = owners.largest.map(({ owner, records: count }) => [
     `owner ${owner}`,
-    counted(count, 'record'),
+    pluralize(count, 'record'),
   ])
   const rows = [...facts, ...counts, ...largest].map(
     // Callers choose the names of types and owners, so they may contain control characters.

@@ -1,8 +1,8 @@
 import type { Clock } from '../../base/environment.ts'
 import { sha256 } from '../sha256.ts'
-import { inTime } from './in-time.ts'
 import type { OAuthProfile, ProfileOf } from './oauth-provider.ts'
 import { RefusalBudget } from './refusal-budget.ts'
+import { withTimeLimit } from './time-limit.ts'
 
 /** How long a refusal is cached, in ms. */
 const refusedMs = 10_000
@@ -24,7 +24,7 @@ export function limitUnknownTokens(profileOf: ProfileOf, clock: Clock): ProfileO
 
   const ask = async (key: string, token: string): Promise<OAuthProfile | null> => {
     // Limited in time: a call that never ends would count as running forever.
-    const call = () => inTime(profileOf(token), clock)
+    const call = () => withTimeLimit(profileOf(token), clock)
     const profile = await (accepted.has(key) ? call() : budget.run(call, (result) => result === null))
     accepted.delete(key)
     refused.delete(key)

@@ -11,7 +11,7 @@ import {
 } from '../auth/caller.ts'
 import { ChecksPaused } from '../auth/checks-paused.ts'
 import { hasCredentials, withoutCredentials } from '../auth/credentials.ts'
-import { inTime } from '../auth/in-time.ts'
+import { withTimeLimit } from '../auth/time-limit.ts'
 import { Failure, unavailable } from './failure.ts'
 
 /** The caller, and the owners of the data that the caller sees. */
@@ -43,7 +43,7 @@ export async function identify(request: Request, options: IdentifyOptions): Prom
   const path = new URL(request.url).pathname
   let result: Caller | Refusal | null
   try {
-    result = readAuthenticateResult(await inTime(options.authenticate(request), clock), clock.now())
+    result = readAuthenticateResult(await withTimeLimit(options.authenticate(request), clock), clock.now())
   } catch (error) {
     const reason = withoutCredentials(toError(error).message, request)
     const isPaused = error instanceof ChecksPaused

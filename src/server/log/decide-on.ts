@@ -43,13 +43,13 @@ export async function decideOn(
   if (isForgotten(id)) return { verdict: { error: expired(id) }, isNotStored: true }
   if (refused) return { verdict: { error: refused } }
   const missing = requires.find((required) => !isAccepted(storedFor(required)))
-  if (missing === undefined) return attempted(drafted)
+  if (missing === undefined) return tryDraft(drafted)
   const isUnknown = !storedFor(missing) && isForgotten(missing)
   return { verdict: { error: isUnknown ? requiredExpired(missing) : dependencyRejected(missing) } }
 }
 
 /** Accepted, unless `drafted` throws a WriteRejectedError. Throws all other errors. */
-export async function attempted(drafted: () => Promise<Draft>): Promise<Decision> {
+export async function tryDraft(drafted: () => Promise<Draft>): Promise<Decision> {
   try {
     const draft = await drafted()
     return { verdict: { sid: draft.sid }, draft }

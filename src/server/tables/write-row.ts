@@ -38,9 +38,13 @@ export async function readRows(
 /** Throws a WriteRejectedError unless the id of an op is the text of a value of the key column. */
 export function checkKey({ key, mapping }: MappedTable, { op: { t, id }, index }: RowOp): void {
   if (isKeyText(key, id)) return
-  throw new WriteRejectedError('invalid', `The id ${id} of the ${t} is not a value of the column \`${mapping.id}\`.`, {
-    op: index,
-  })
+  throw new WriteRejectedError(
+    'invalid',
+    `The id ${id} of the ${t} is not a value of the column \`${mapping.id}\`.`,
+    {
+      op: index,
+    },
+  )
 }
 
 /**

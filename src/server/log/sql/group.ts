@@ -1,7 +1,7 @@
 import { rowKey } from '../../../protocol/fold.ts'
 import type { SyncFrame } from '../../../protocol/frame.ts'
 import type { TxOp } from '../../../protocol/tx.ts'
-import { attempted, type Decision, decideOn, type StoredVerdict } from '../decide-on.ts'
+import { type Decision, decideOn, type StoredVerdict, tryDraft } from '../decide-on.ts'
 import { type Draft, draft, hasChanged, type RecordBefore, remainingWith } from '../draft.ts'
 import type { ClientTransaction, Judge, ReadRecord, Rules, Ruling } from '../log.ts'
 import { RuleFailure, type RuleRunner, RulesLate } from '../rules.ts'
@@ -122,7 +122,7 @@ export class Group {
         draft(left, ruling, this.#head, stamp, read),
       )
     }
-    if (!transaction) return this.#keep(await attempted(drafted))
+    if (!transaction) return this.#keep(await tryDraft(drafted))
     const { caller, id, digest } = transaction
     const storedFor = (named: string) =>
       this.#verdicts.get(verdictKey(caller, named)) ?? this.#before.verdictOn(caller, named)

@@ -41,7 +41,7 @@ import {
   readRecord,
 } from './read.ts'
 import { Reader, type ReaderOptions, type ReadPool } from './reader.ts'
-import { retried } from './refusal.ts'
+import { withRetries } from './refusal.ts'
 import { forgettable, forgetVerdicts } from './retention.ts'
 import type { SqlLog, SqlQuery, SqlRow } from './sql-log.ts'
 import { writeIn } from './write.ts'
@@ -329,7 +329,7 @@ export class KyselyLog implements SqlLog {
         tableReader: this.#tables.reader,
       })
     }
-    const { outcomes, written } = await retried(() => transaction.execute(write), {
+    const { outcomes, written } = await withRetries(() => transaction.execute(write), {
       clock,
       random,
       maxMs: maxWaitMs,

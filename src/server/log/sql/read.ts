@@ -7,7 +7,7 @@ import type { Db, SqlDatabase } from './database.ts'
 import { isForgotten, removalText } from './forgotten.ts'
 import { type Int8, toNumber } from './int8.ts'
 import type { ItemsAfter, PageRead, PageReads } from './page-reads.ts'
-import { newestChange, newestVersion, type PositionRow, positionOf, stateIn } from './position.ts'
+import { newestChange, newestVersion, onlyRow, type PositionRow, positionOf } from './position.ts'
 
 /** The length in bytes after which `readChanges` reads no more changes: they are all in memory at once. */
 const changesBytes = 1_048_576
@@ -33,7 +33,7 @@ export async function readOwnerField(db: Db): Promise<string | null> {
   const { rows } = await sql<{ field: string | null }>`select owner_field as field from instep_state`.execute(
     db,
   )
-  return stateIn(rows).field
+  return onlyRow(rows).field
 }
 
 /** See {@link Log.read}. A type or id that no database can store has no record. */

@@ -11,7 +11,7 @@ const pace = { baseMs: 20, capMs: 500 }
  * Runs `write`, and runs it again if the database rolled it back in favour of another transaction. Throws a
  * WriteRejectedError if the database refuses the data, and a NetworkError after 5 tries or after `maxMs`.
  */
-export async function retried<T>(
+export async function withRetries<T>(
   write: () => Promise<T>,
   { clock, random, maxMs }: { readonly clock: Clock; readonly random: Random; readonly maxMs: number },
 ): Promise<T> {

@@ -30,7 +30,7 @@ import {
 const unread: Rejection = { code: 'invalid', message: 'It was rejected.' }
 
 /** The outcome of each write that was decided, in order, and the changes of all. */
-export interface GroupWritten {
+export interface GroupWriteResult {
   readonly outcomes: readonly Outcome[]
   readonly written: WriteResult
 }
@@ -59,7 +59,7 @@ export async function writeIn(
   writes: readonly Write[],
   at: number,
   { runner, verdictHorizon = 0, tableReader }: WriteOptions = {},
-): Promise<GroupWritten> {
+): Promise<GroupWriteResult> {
   const { position, read, fitting, tooLarge, ...found } = await lockAndRead(db, history, writes, tableReader)
   const horizon = Math.max(verdictHorizon, found.verdictHorizon)
   const group = new Group({ ...position, ...found, verdictHorizon: horizon }, at, runner && { runner, read })

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
-import { withNetworkErrors } from '../../src/server/log/sql/reach.ts'
+import { withNetworkErrors } from '../../src/server/log/sql/network-errors.ts'
 import { VirtualClock } from '../support/virtual.ts'
 
 /** What comes of a statement that the server answers with an error of these fields. */

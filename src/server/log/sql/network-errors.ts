@@ -6,7 +6,7 @@ import { NetworkError, toError } from '../../../base/errors.ts'
 import { sha256 } from '../../sha256.ts'
 import { isReadOnlyError, isTemporary } from './refusal.ts'
 
-export interface ReachOptions {
+export interface NetworkErrorOptions {
   readonly clock: Clock
   /** Whether connections prepare each statement with parameters once, and then reuse it. */
   readonly prepared: boolean
@@ -19,7 +19,10 @@ export interface ReachOptions {
  * discarded, because the outcome of that statement is unknown. A connection to a read-only server is discarded too:
  * another server may have taken over.
  */
-export function withNetworkErrors(pool: Pool, { clock, prepared, answerMs }: ReachOptions): PostgresPool {
+export function withNetworkErrors(
+  pool: Pool,
+  { clock, prepared, answerMs }: NetworkErrorOptions,
+): PostgresPool {
   return {
     async connect() {
       const client = await pool.connect().catch(fail)
