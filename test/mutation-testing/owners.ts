@@ -39,7 +39,7 @@ export const owners: readonly Mutation[] = [
   {
     invariant: 76,
     test: 'test/server/owners.test.ts',
-    name: 'invariant 76: of a moved record, who sees only the old owner loses it, who sees the new one gets it whole, and who sees both always has it',
+    name: 'invariant 76: a moved record is removed for callers of its old owner, sent whole to callers of its new owner, and never missing for callers of both',
     file: 'src/server/log/received.ts',
     from: '&& !(movedTo !== undefined && owners.has(movedTo))',
     to: '',
@@ -47,7 +47,7 @@ export const owners: readonly Mutation[] = [
   {
     invariant: 77,
     test: 'test/server/moved-caller.test.ts',
-    name: 'invariant 77: who leaves one team for another keeps no record of it, not on disk either',
+    name: 'invariant 77: keeps no record of a team after leaving it for another, not on disk either',
     file: 'src/server/log/epoch.ts',
     from: 'ownerField, ...owners]',
     to: 'ownerField, owners.length]',
@@ -55,7 +55,7 @@ export const owners: readonly Mutation[] = [
   {
     invariant: 77,
     test: 'test/server/moved-caller.test.ts',
-    name: 'invariant 77: hears of it by an open socket within `recheckMs`',
+    name: 'invariant 77: is noticed by an open socket within `recheckMs`',
     file: 'src/server/service.ts',
     from: 'caller.userId === before.caller.userId && hasSame(owners, before.owners)',
     to: 'caller.userId === before.caller.userId',

@@ -65,7 +65,7 @@ describe('a write that the database rolls back in favour of another', () => {
     await log.close()
   })
 
-  test('is tried again with the whole group, and what has expired is still expired', async () => {
+  test('is tried again with the whole group, and expired transactions stay expired', async () => {
     const retention = { maxVerdictAgeMs: 3_600_000 }
     const log = await openSqlLog(await postgres.database('group'), { retention })
     await postgres.run('group', breaking('x', '40001', 2))

@@ -94,7 +94,7 @@ test('a service whose database cannot be opened says so at the start, without it
   await service.close()
 })
 
-test('a user who may only read and write the tables of another can serve', async () => {
+test('a database user who may only read and write the tables of another user can serve', async () => {
   const address = await postgres.database('rights')
   await (await openSqlLog(address)).close()
   await postgres.run(

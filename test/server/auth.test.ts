@@ -116,7 +116,7 @@ test.each([
   },
 )
 
-test('a caller who has no owner value may not read', async () => {
+test('a caller without an owner may not read', async () => {
   const { ask, connect } = serviceOf({ ownerField: 'organizationId' })
   const response = await ask('bootstrap', { user: 'lonely' })
   expect(response.status).toBe(403)

@@ -83,7 +83,7 @@ describe('a user whose teams change', () => {
       .map(({ id }) => id)
       .sort()
 
-  test('invariant 77: who leaves one team for another keeps no record of it, not on disk either', async () => {
+  test('invariant 77: keeps no record of a team after leaving it for another, not on disk either', async () => {
     const { state, service, clock, network, open } = await setUp()
     const client = await open()
     expect(idsOf(client)).toEqual(['a', 'own'])
@@ -97,7 +97,7 @@ describe('a user whose teams change', () => {
     expect(idsOf(await open())).toEqual(['b', 'b2', 'own'])
   })
 
-  test('invariant 77: hears of it by an open socket within `recheckMs`', async () => {
+  test('invariant 77: is noticed by an open socket within `recheckMs`', async () => {
     const { state, clock, open } = await setUp()
     const client = await open()
     state.owners = ['user:ann']
@@ -112,7 +112,7 @@ describe('a user whose teams change', () => {
     await clock.until(client.close())
   })
 
-  test('invariant 77: who was offline meanwhile keeps no record of the left team after the next sync', async () => {
+  test('invariant 77: keeps no record of a team that was left offline, after the next sync', async () => {
     const { state, clock, open } = await setUp()
     await clock.until((await open()).close())
     state.owners = ['team:b']

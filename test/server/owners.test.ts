@@ -70,7 +70,7 @@ describe('a caller of several owners', () => {
     expect(await ownerOf('ann', '1')).toBe('team:a')
   })
 
-  test('who has no owner can write nothing that needs an owner', async () => {
+  test('without any owner, can write nothing that needs one', async () => {
     const { service, codeOf } = teams({ ann: [] })
     await service.write([insert('1', 'team:a')])
     expect(await codeOf('ann', insert('2'))).toBe('forbidden')
@@ -112,7 +112,7 @@ describe('a caller of several owners', () => {
   )
 })
 
-test('invariant 76: of a moved record, who sees only the old owner loses it, who sees the new one gets it whole, and who sees both always has it', async () => {
+test('invariant 76: a moved record is removed for callers of its old owner, sent whole to callers of its new owner, and never missing for callers of both', async () => {
   const { service, json, connect } = teams({ old: ['team:a'], next: ['team:b'], both: ['team:b', 'team:a'] })
   await service.write([insert('1', 'team:a', { title: 'x' })])
   const sockets = { old: await connect('old'), next: await connect('next'), both: await connect('both') }

@@ -197,7 +197,7 @@ describe('queued transactions of an older version', () => {
   })
 })
 
-test('an undo that an older version made offline leaves what somebody else has written since', async () => {
+test('an undo that an older version made offline keeps later changes of others', async () => {
   const { backend, device, client } = await inStep({ 1: { name: 'Milk' } }, modelsOf())
   const update = client.mutate((m) => m.update('Note', '1', { name: 'Oat milk' }))
   await backend.clock.until(update.synced)

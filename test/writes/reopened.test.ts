@@ -185,7 +185,7 @@ describe('opening the database again', () => {
     expect([disk.opened, client.status.storage.reason]).toEqual([3, undefined])
   })
 
-  test('is then given up, reported, and tried again for the next write, at most 8 s later', async () => {
+  test('then stops and is reported, and is tried again for the next write, at most 8 s later', async () => {
     const { backend, disk, device, client } = await open()
     device.network.cut()
     await backend.clock.advance(1_000)
@@ -229,7 +229,7 @@ describe('opening the database again', () => {
     expect(notes(await device.offline())).toEqual(await backend.rows())
   })
 
-  test('keeps what is written while the engine closes it once a second', async () => {
+  test('keeps writes while the engine closes it once a second', async () => {
     const { backend, disk, client } = await open()
     const written = []
     for (let n = 0; n < 30; n += 1) {

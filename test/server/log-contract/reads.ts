@@ -58,7 +58,7 @@ export function describeReads(what: string, logTest: LogTest): void {
       expect(await rowsOf(log, 'a', 'b', 'null ')).toEqual([])
     })
 
-    logTest('returns only the whole record to who sees both owners of a move', async (log) => {
+    logTest('returns only the whole record to a caller of both owners of a move', async (log) => {
       const from = await log.write([insert('1', { n: 1 })], asService)
       await log.write([update('1', { userId: 'bob' })], asService)
       const of = async (...owners: readonly string[]) =>

@@ -39,15 +39,18 @@ export function describeWrites(what: string, logTest: LogTest): void {
       expect(await rowsOf(log)).toEqual([{ t: 'Todo', id: '1', v: sid, p: { userId: 'ann', n: 3 } }])
     })
 
-    logTest('applies all of a write or nothing, and uses no sid for what it did not apply', async (log) => {
-      const head = await log.write([insert('1')], asService)
-      const broken = log.write([insert('2'), update('1', { n: 1 }), insert('1')], asService)
-      await expect(broken).rejects.toMatchObject({ name: 'RejectedError', reason: 'exists' })
-      await expect(log.write([insert('2')], fail)).rejects.toThrow('The judge broke.')
-      expect(await log.position()).toMatchObject({ head })
-      expect(await rowsOf(log)).toHaveLength(1)
-      expect(await framesOf(log, head)).toEqual([])
-    })
+    logTest(
+      'applies all of a write or nothing, and uses no sid for a write that it did not apply',
+      async (log) => {
+        const head = await log.write([insert('1')], asService)
+        const broken = log.write([insert('2'), update('1', { n: 1 }), insert('1')], asService)
+        await expect(broken).rejects.toMatchObject({ name: 'RejectedError', reason: 'exists' })
+        await expect(log.write([insert('2')], fail)).rejects.toThrow('The judge broke.')
+        expect(await log.position()).toMatchObject({ head })
+        expect(await rowsOf(log)).toHaveLength(1)
+        expect(await framesOf(log, head)).toEqual([])
+      },
+    )
 
     logTest('accepts many writes at once, each complete and none lost', async (log) => {
       const writes = Array.from({ length: 20 }, (_, n) =>
