@@ -52,8 +52,8 @@ export interface Credentials {
    */
   refuse(message: string, credential: Credential | undefined): UnauthenticatedError
   /**
-   * Whether `error` is the first error for its credential, and `use` has not replaced that. Several requests may fail
-   * with the same one.
+   * Whether `error` is the first error for its credential, and `use` has not replaced that credential. Several requests
+   * may fail with the same credential.
    */
   rejected(error: unknown): boolean
   /** Forgets all refused credentials, so that their next refusal is reported again. */

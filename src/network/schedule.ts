@@ -29,7 +29,7 @@ export interface ScheduleOptions<Result> {
    */
   readonly floorMs?: (error: SyncError) => number | undefined
   readonly onFailure: (error: SyncError) => void
-  /** To be called when `phase`, `failure` or `retryAt` may have changed. */
+  /** Called when `phase`, `failure` or `retryAt` may have changed. */
   readonly onChange: () => void
 }
 

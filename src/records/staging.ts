@@ -59,7 +59,7 @@ export class Staging {
     return this.#unloaded
   }
 
-  /** Takes rows and ops of `types` from now on. */
+  /** Accepts rows and ops of `types` from now on. */
   include(types: Iterable<string>): void {
     for (const t of types) this.#unloaded.delete(t)
   }

@@ -38,7 +38,7 @@ export interface AppOptions extends IdentifyOptions, DecideOptions, TransactionL
   readonly rateLimit: RateLimit | undefined
   /** The number of open sockets. */
   readonly sockets: () => number
-  /** Whether a load balancer should send requests advice. */
+  /** Whether a load balancer should send requests elsewhere. */
   readonly draining: () => boolean
   /** Whether to refuse every request. */
   readonly stopping: () => boolean

@@ -17,7 +17,7 @@ import { Failure, unavailable } from './failure.ts'
 /** The caller, and the owners of the data that the caller sees. */
 export interface Identity {
   readonly caller: Caller
-  /** Each once. The first one owns the records that the caller inserts without naming an owner. */
+  /** The owners, each once. The first one owns the records that the caller inserts without naming an owner. */
   readonly owners: readonly string[]
 }
 

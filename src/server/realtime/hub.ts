@@ -154,7 +154,7 @@ export class Hub {
     const leave = this.#audiences.add(connection, owners)
     this.#open.set(connection, leave)
     socket.addEventListener('close', () => connection.dispose())
-    // At a random time, so that a change that many credentials show is not found by all sockets at once.
+    // Check at a random time, so that a change that affects many credentials is not found by all sockets at once.
     connection.watch(again, clock, random.number() * limits.recheckMs)
     connection.hello(epochOf(this.#history, owners), callerOf(caller))
   }
