@@ -1,7 +1,7 @@
 import { defineModels, model } from 'instep'
 import * as z from 'zod/mini'
 
-/** What the database sets is absent until the server has answered. */
+/** Fields that the database sets are absent until the server has answered. */
 const setByDatabase = {
   authorId: z.optional(z.number()),
   createdAt: z.optional(z.number()),

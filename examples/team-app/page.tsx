@@ -8,7 +8,7 @@ const { SyncProvider, useClient, useLiveQuery, usePending, useRecord } = createH
 
 type Row<T extends Parameters<typeof useRecord>[0]> = RecordOf<typeof models, T>
 
-/** What to say if a constraint of the database refuses a write. */
+/** The messages for writes that a constraint of the database refuses, by the name of the constraint. */
 const reasons: Readonly<Record<string, string>> = {
   issues_title_check: 'A title has 1 to 60 characters.',
 }
@@ -27,7 +27,7 @@ function createClient(userId: string): ClientOf<typeof models> {
   })
 }
 
-/** Calls a REST route of the application. What it changes arrives like any other change. */
+/** Calls a REST route of the application. Its changes arrive like any other change. */
 async function post(userId: string, path: string, body: object = {}): Promise<void> {
   const headers = { Authorization: `Bearer ${await tokenOf(userId)}`, 'Content-Type': 'application/json' }
   await fetch(`/api/${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
@@ -166,7 +166,7 @@ function Issue({ issue: { id, owner, title, number, authorId, status } }: { read
   )
 }
 
-/** What a trigger of the database has written. */
+/** The activities, which a trigger of the database writes. */
 function Activity({ owner }: { readonly owner: string }) {
   const { rows } = useLiveQuery('Activity', { where: { owner }, orderBy: [['at', 'desc']], limit: 3 })
   return (
@@ -208,11 +208,11 @@ interface TextFieldProps {
   readonly onChange: (text: string) => void
 }
 
-/** A text that can be changed: it is written when the field is left. */
+/** A text field. The text is written when the field is left. */
 function TextField({ label, text, onChange }: TextFieldProps) {
   return (
     <input
-      // A new text, also one that takes a change back, begins a new field.
+      // Another text from outside, even one that undoes a change, starts a new field.
       key={text}
       className="text"
       aria-label={label}

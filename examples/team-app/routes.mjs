@@ -1,4 +1,4 @@
-// The REST routes of the application: plain SQL, as they would be without Instep. What they change reaches all pages.
+// The REST routes of the application: plain SQL, as they would be without Instep. Their changes reach all pages.
 import { Hono } from 'hono'
 
 /** `query`: runs a statement. `userOf`: resolves with the id of the user who sends a request. */

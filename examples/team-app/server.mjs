@@ -9,7 +9,7 @@ import { openDatabase } from './database.mjs'
 import config from './instep.config.mjs'
 import { createRoutes } from './routes.mjs'
 
-/** What clients write by themselves. The rest is changed by the routes and by SQL. */
+/** The types that clients may write. Only the routes and SQL change the others. */
 const writable = ['Note', 'Issue', 'Comment']
 
 /** Starts the application. `database`: `memory:`, a folder, or the address of a PostgreSQL. */
@@ -33,7 +33,7 @@ export async function start({ port = 0, database = 'memory:' } = {}) {
     },
   })
 
-  /** The user, for private notes; the teams; and what everybody sees. */
+  /** Returns the owners that a user sees: the user, for private notes; the teams; and the owner of public records. */
   async function ownersOf(userId) {
     const teams = await query('select team_id from memberships where user_id = $1', [userId])
     return [`user:${userId}`, ...teams.map(({ team_id }) => `team:${team_id}`), 'everyone']

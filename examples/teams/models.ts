@@ -1,7 +1,7 @@
 import { defineModels, model } from 'instep'
 import * as z from 'zod/mini'
 
-/** What the server sets is absent until its first response. */
+/** Fields that the server sets are absent until its first response. */
 const setByServer = {
   author: z.optional(z.string()),
   createdAt: z.optional(z.number()),

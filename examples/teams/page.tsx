@@ -138,11 +138,11 @@ function Refused() {
   ))
 }
 
-/** A text that can be changed: it is written when the field is left. */
+/** A text field. The text is written when the field is left. */
 function TextField({ text, onChange }: { readonly text: string; readonly onChange: (text: string) => void }) {
   return (
     <input
-      // A new text, also one that takes a change back, begins a new field.
+      // Another text from outside, even one that undoes a change, starts a new field.
       key={text}
       defaultValue={text}
       onBlur={({ currentTarget }) => {

@@ -38,7 +38,7 @@ export async function start({ port = 0, database = 'memory:' } = {}) {
       return lastNumber
     }),
   })
-  // No owners: the database is new.
+  // Without owners, the database is new.
   const { done: isNew } = await service.owners()[Symbol.asyncIterator]().next()
   if (isNew) await service.write(firstRecords)
   for await (const { number } of service.query('Issue')) lastNumber = Math.max(lastNumber, number)

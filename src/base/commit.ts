@@ -2,7 +2,7 @@
 const maxRounds = 100
 
 export interface CommitOptions {
-  /** Decides what follows from the state, and computes what is derived from the state. Calls no listener. */
+  /** Updates the state that depends on the changes. Calls no listener. */
   readonly update: () => void
   /** Calls the listeners of everything that has changed since the last call. */
   readonly notify: () => void

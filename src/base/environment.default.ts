@@ -73,7 +73,7 @@ const lifecycle: Lifecycle = {
   },
 }
 
-/** That of the page; `undefined` outside a page, and if the browser blocks it. */
+/** The page's `localStorage`; `undefined` outside a page, and if the browser blocks it. */
 function localStorage(): LocalStorageLike | undefined {
   try {
     return globalThis.document && globalThis.localStorage

@@ -1,8 +1,8 @@
 import type { Unsubscribe } from './emitter.ts'
 
 /**
- * Everything that a client uses from outside. Each part has a default. With its own parts, a test can run the whole
- * client in virtual time.
+ * The parts of the runtime that a client uses. Each has a default. With its own parts, a test can run the whole client
+ * in virtual time.
  */
 export interface Environment {
   readonly fetch: Fetch

@@ -35,6 +35,6 @@ function hex(number: number, digits: number): string {
 }
 
 /** Returns a random name that nothing else has. */
-export function newName(random: Pick<Random, 'bytes'>): string {
+export function randomName(random: Pick<Random, 'bytes'>): string {
   return hexOf(random.bytes(8))
 }

@@ -18,7 +18,7 @@ export function loggerOf(at: (level: keyof Logger) => (message: string, details?
 }
 
 /** Wraps `logger` so that its exceptions are ignored. */
-export function harmless(logger: Logger): Logger {
+export function nonThrowing(logger: Logger): Logger {
   return loggerOf((level) => (message, details) => {
     try {
       logger[level](message, details)

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { UsageError } from './failure.ts'
-import type { Given, Settings } from './settings.ts'
+import type { CommandLine, Settings } from './settings.ts'
 import type { Shell } from './shell.ts'
 
 export interface Command {
@@ -35,7 +35,7 @@ export interface Option {
  * Parses the arguments of a command. Throws a UsageError for an unknown argument or option, and for an option without
  * its value.
  */
-export function parse(command: Command, args: readonly string[]): Given {
+export function parse(command: Command, args: readonly string[]): CommandLine {
   const { tokens } = parseArgs({
     args: [...args],
     options: Object.fromEntries(

@@ -56,11 +56,11 @@ export interface OpenOptions {
  * Opens the log of a database. Rejects with one sentence, which contains no password, if the database cannot be used.
  */
 export function openLog(name: string, options: OpenOptions): Promise<SqlLog> {
-  return reaching(name, () => openSqlLog(name, options))
+  return withCommandErrors(name, () => openSqlLog(name, options))
 }
 
 /** Runs `work`. If `work` fails because the database cannot be used, rejects with a CommandError that says why. */
-export async function reaching<T>(name: string, work: () => Promise<T>): Promise<T> {
+export async function withCommandErrors<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

@@ -1,5 +1,5 @@
 import { codeOf } from '../base/errors.ts'
-import { type Served, type ServeOptions, serve } from '../server/serve.ts'
+import { type RunningServer, type ServeOptions, serve } from '../server/serve.ts'
 import type { SyncService } from '../server/service.ts'
 import { CommandError } from './failure.ts'
 import type { Settings } from './settings.ts'
@@ -18,7 +18,7 @@ export function addressIn(settings: Settings): Pick<ServeOptions, 'host' | 'port
 }
 
 /** Starts to serve. Rejects with a CommandError if the address or port cannot be used. */
-export async function listen(service: SyncService, options: ServeOptions): Promise<Served> {
+export async function listen(service: SyncService, options: ServeOptions): Promise<RunningServer> {
   try {
     return await serve(service, options)
   } catch (error) {
@@ -42,7 +42,7 @@ export async function listen(service: SyncService, options: ServeOptions): Promi
 }
 
 /** Resolves at the first signal to end. The second signal ends the process at once. */
-export function untilToldToEnd({ onEnd, exit }: Shell): Promise<void> {
+export function untilSignal({ onEnd, exit }: Shell): Promise<void> {
   return new Promise((resolve) => {
     // One listener for both signals: Deno calls a listener that is added during a signal for the same signal.
     let isEnding = false

@@ -1,6 +1,6 @@
 import type { Logger } from '../base/logger.ts'
 import { pinoLogger } from '../server/ops/pino-logger.ts'
-import { peer } from '../server/optional-peer.ts'
+import { loadPeer } from '../server/optional-peer.ts'
 import { oneLine } from './failure.ts'
 import type { Settings } from './settings.ts'
 import type { Output, Shell } from './shell.ts'
@@ -24,7 +24,7 @@ export const logOptions = {
 export async function loggerIn(settings: Settings, { stderr }: Shell): Promise<Logger> {
   const level = settings.oneOf('log-level', levels) ?? 'warn'
   if (settings.oneOf('log-format', ['text', 'json']) !== 'json') return textLogger(level, stderr)
-  const { pino } = await peer('pino', () => import('pino'))
+  const { pino } = await loadPeer('pino', () => import('pino'))
   return pinoLogger(pino({ level, base: null }, { write: (line) => stderr.write(line) }))
 }
 

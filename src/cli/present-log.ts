@@ -1,7 +1,7 @@
 import { resolveEnvironment } from '../base/environment.default.ts'
 import type { SqlLog } from '../server/log/sql/sql-log.ts'
-import { peer } from '../server/optional-peer.ts'
-import { openLog, presentDatabaseIn, reaching } from './database.ts'
+import { loadPeer } from '../server/optional-peer.ts'
+import { openLog, presentDatabaseIn, withCommandErrors } from './database.ts'
 import { loggerIn } from './log.ts'
 import type { Settings } from './settings.ts'
 import type { Shell } from './shell.ts'
@@ -14,12 +14,12 @@ export async function withPresentLog<T>(
 ): Promise<T> {
   const name = presentDatabaseIn(settings)
   const logger = await loggerIn(settings, shell)
-  const { findTables } = await peer('kysely', () => import('../server/ops/census.ts'))
+  const { findTables } = await loadPeer('kysely', () => import('../server/ops/database-stats.ts'))
   // Check first: opening the log would create the tables.
-  await reaching(name, () => findTables(name, { ...resolveEnvironment(), logger }))
+  await withCommandErrors(name, () => findTables(name, { ...resolveEnvironment(), logger }))
   const log = await openLog(name, { logger })
   try {
-    return await reaching(name, () => work(log))
+    return await withCommandErrors(name, () => work(log))
   } finally {
     await log.close()
   }

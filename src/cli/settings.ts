@@ -18,7 +18,7 @@ export const configOption = {
 }
 
 /** The parsed command line. */
-export interface Given {
+export interface CommandLine {
   readonly args: readonly string[]
   /** The values of each option, in order: at least one. */
   readonly options: ReadonlyMap<string, readonly string[]>
@@ -37,23 +37,27 @@ interface Found {
 export class Settings {
   /** The positional arguments. */
   readonly args: readonly string[]
-  readonly #commandLine: Given
+  readonly #commandLine: CommandLine
   readonly #env: Shell['env']
   readonly #config: Config
   readonly #configPath: string
   readonly #known: ReadonlySet<string>
 
   /**
-   * Reads the file of `--config`, if there is one. `known` has the options of all commands, since all commands may share
-   * one file.
+   * Reads the file of `--config`, if there is one. `known` has the options of all commands, since all commands may
+   * share one file.
    */
-  static async read(commandLine: Given, env: Shell['env'], known: ReadonlySet<string>): Promise<Settings> {
-    const path = commandLine.options.get('config')?.[0] ?? filled('INSTEP_CONFIG', env.INSTEP_CONFIG) ?? ''
+  static async read(
+    commandLine: CommandLine,
+    env: Shell['env'],
+    known: ReadonlySet<string>,
+  ): Promise<Settings> {
+    const path = commandLine.options.get('config')?.[0] ?? nonEmpty('INSTEP_CONFIG', env.INSTEP_CONFIG) ?? ''
     return new Settings(commandLine, env, known, path, path === '' ? {} : await readConfig(path, known))
   }
 
   private constructor(
-    commandLine: Given,
+    commandLine: CommandLine,
     env: Shell['env'],
     known: ReadonlySet<string>,
     configPath: string,
@@ -139,17 +143,17 @@ export class Settings {
    * Whether a flag is on in the command line, ignoring other sources: for actions that a forgotten setting must not
    * cause.
    */
-  meant(option: string): boolean {
+  flagInCommandLine(option: string): boolean {
     return isOn(this.#onLine(option))
   }
 
-  /** The value in the command line, ignoring other sources, as in {@link meant}. */
-  typed(option: string): string | undefined {
+  /** The value in the command line, ignoring other sources, as in {@link flagInCommandLine}. */
+  valueInCommandLine(option: string): string | undefined {
     return this.#onLine(option)?.text
   }
 
-  /** The values of an option that repeats. Ignores other sources, as `meant` does. */
-  each(option: string): readonly string[] {
+  /** The values of an option that repeats. Ignores other sources, as `flagInCommandLine` does. */
+  valuesInCommandLine(option: string): readonly string[] {
     return this.#commandLine.options.get(option) ?? []
   }
 
@@ -166,7 +170,7 @@ export class Settings {
     const onLine = this.#onLine(option)
     if (onLine) return onLine
     const variable = variableOf(option)
-    const set = filled(variable, this.#env[variable])
+    const set = nonEmpty(variable, this.#env[variable])
     if (set && !isOfKubernetes(variable, set)) return { text: set, name: `\`${variable}\`` }
     const key = camel(option)
     const value = this.#config[key]
@@ -179,7 +183,7 @@ export class Settings {
  * Throws a UsageError if `variable` is set but empty: taking it for unset would lift the restriction that it was meant
  * to set.
  */
-export function filled(variable: string, text: string | undefined): string | undefined {
+export function nonEmpty(variable: string, text: string | undefined): string | undefined {
   if (text === '') throw new UsageError(`\`${variable}\` is empty; set a value, or unset it.`)
   return text
 }

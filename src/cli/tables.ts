@@ -2,7 +2,7 @@ import { isOwner } from '../server/auth/owners.ts'
 import { namesDatabase, openSqlLog } from '../server/log/sql/open.ts'
 import type { SqlLog } from '../server/log/sql/sql-log.ts'
 import type { TableMappings } from '../server/tables/mapping.ts'
-import { reaching } from './database.ts'
+import { withCommandErrors } from './database.ts'
 import { UsageError } from './failure.ts'
 import { loggerIn, logOptions } from './log.ts'
 import type { Settings } from './settings.ts'
@@ -33,7 +33,7 @@ export async function withTables<T>(
   const config = tablesConfigOf(settings)
   const logger = await loggerIn(settings, shell)
   const { database, tables } = config
-  return reaching(database, async () => {
+  return withCommandErrors(database, async () => {
     const log = await openSqlLog(database, { tables, logger })
     try {
       return await work(log, config)

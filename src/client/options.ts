@@ -2,7 +2,7 @@ import { type Check, checkOptions } from '../base/check-options.ts'
 import { consoleLogger, resolveEnvironment } from '../base/environment.default.ts'
 import type { Environment } from '../base/environment.ts'
 import { type SyncError, wrongOption } from '../base/errors.ts'
-import { harmless, type Logger } from '../base/logger.ts'
+import { type Logger, nonThrowing } from '../base/logger.ts'
 import { defineModels, type ModelDefinitions, type Models } from '../models/models.ts'
 import type { Merge as UntypedMerge } from '../mutations/writer.ts'
 import type { CredentialOptions } from '../network/credentials.ts'
@@ -126,7 +126,7 @@ export function resolveOptions<M extends ModelDefinitions>(
     // Models exist only as types here: the mutator's records are the same with and without models.
     merge: options.merge as UntypedMerge | undefined,
     echoTimeout: options.echoTimeout ?? 1_000,
-    logger: harmless(options.logger ?? consoleLogger()),
+    logger: nonThrowing(options.logger ?? consoleLogger()),
     environment: resolveEnvironment(options.environment, apiKey !== undefined),
   }
 }

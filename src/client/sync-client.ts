@@ -1,5 +1,5 @@
 import type { Listener, Unsubscribe } from '../base/emitter.ts'
-import { newName } from '../base/ids.ts'
+import { randomName } from '../base/ids.ts'
 import { spreadOnline } from '../base/spread-online.ts'
 import { Engine } from '../engine/engine.ts'
 import type { SyncEvents } from '../engine/events.ts'
@@ -65,7 +65,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
     const shared = wanted?.shared?.(name, given)
     const environment = { ...given, ...alone, ...shared, lifecycle: spreadOnline(given) }
     const { locks } = environment
-    const newLife = () => newName(environment.random)
+    const newLife = () => randomName(environment.random)
     // An open connection to a browser's database blocks its deletion.
     const isBrowsers = shared !== undefined && shared.locks === given.locks
     const opener = wanted && isBrowsers ? withOpenLock(wanted, locks) : wanted

@@ -11,7 +11,7 @@ import type { Repair } from '../persistence/repair.ts'
 import type { HistoryPosition, SnapshotHead } from '../protocol/bootstrap.ts'
 import { type DeltaMessage, framesOf, partsOf } from '../protocol/delta.ts'
 import type { RowOp } from '../protocol/fold.ts'
-import { isOtherEpoch, namesOf } from '../protocol/guards.ts'
+import { epochAndCallerOf, isOtherEpoch } from '../protocol/guards.ts'
 import type { Replica } from '../records/replica.ts'
 import type { Staging } from '../records/staging.ts'
 import type { ResetReason } from './events.ts'
@@ -181,7 +181,7 @@ export class LocalCopy {
     if (!stored) return this.#readAll()
     this.#name = stored.copy
     const { sid, frames } = stored
-    const delta: DeltaMessage = { sid, kind: 'frame', frames, broken: [], ...namesOf({ ...stored }) }
+    const delta: DeltaMessage = { sid, kind: 'frame', frames, broken: [], ...epochAndCallerOf({ ...stored }) }
     let changes = 0
     await this.takeInTurns(delta, { since, results: 0 }, (outcome) => {
       changes += outcome.changes().length

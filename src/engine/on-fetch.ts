@@ -1,5 +1,5 @@
 import type { SyncError } from '../base/errors.ts'
-import { isAnswered } from '../network/failure.ts'
+import { isServiceResponse } from '../network/failure.ts'
 import type { FetchListener } from './fetcher.ts'
 import { openAgain } from './on-push.ts'
 import type { Parts } from './parts.ts'
@@ -57,7 +57,7 @@ export function onFetching(parts: Parts): FetchListener {
 /** A fetch has failed. */
 export function onFailure(parts: Parts, error: SyncError): void {
   const { state, feed, reporter } = parts
-  if (!isAnswered(error)) state.isReached = false
+  if (!isServiceResponse(error)) state.isReached = false
   else if (!state.isReached) onReached(parts)
   feed.failed()
   reporter.failure(error)

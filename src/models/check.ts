@@ -48,14 +48,14 @@ export function checkUpdate(
   { before, written, after }: UpdatedPayload,
 ): readonly ModelIssue[] {
   const found = check(models, t, after)
-  return found.length === 0 ? found : brokenBy(written, found, check(models, t, before))
+  return found.length === 0 ? found : causedIssues(written, found, check(models, t, before))
 }
 
 /**
  * Returns the issues in `found` that the update of the fields `written` causes. `had` lists the issues before the
  * update.
  */
-export function brokenBy(
+export function causedIssues(
   written: Payload,
   found: readonly ModelIssue[],
   had: readonly ModelIssue[],

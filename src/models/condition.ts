@@ -1,7 +1,7 @@
 import { ConfigurationError, wrongOption } from '../base/errors.ts'
 import { isObject, isPlain, type JsonValue, jsonEqual } from '../protocol/json.ts'
 import { isTextCondition } from './collated.ts'
-import { compareKinds, compareValues, isLast } from './values.ts'
+import { compareKinds, compareValues, sortsLast } from './values.ts'
 import type { Condition } from './where.ts'
 
 type Value = JsonValue | undefined
@@ -41,9 +41,7 @@ const operators: { readonly [Name in keyof Condition]-?: Operator } = {
   },
 }
 
-/**
- * The tests that `condition` stands for. Throws a ConfigurationError that names `option` if `condition` is not valid.
- */
+/** Returns the tests for `condition`. Throws a ConfigurationError that names `option` if `condition` is not valid. */
 export function readCondition(condition: unknown, option: string): readonly FieldTest[] {
   if (isTextCondition(condition)) return [condition]
   if (!isJson(condition)) throw wrongOption(option, 'is not JSON.')
@@ -65,7 +63,7 @@ function isOperator(name: string): name is keyof Condition {
 }
 
 function equality(operand: JsonValue): FieldTest {
-  if (isLast(operand)) return { accepts: (value) => isEqual(value, operand), values: [operand] }
+  if (sortsLast(operand)) return { accepts: (value) => isEqual(value, operand), values: [operand] }
   return { ...rangeTest((value) => compareValues(value, operand)), values: [operand] }
 }
 

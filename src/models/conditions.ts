@@ -2,7 +2,7 @@ import { wrongOption } from '../base/errors.ts'
 import { isObject } from '../protocol/json.ts'
 import type { OrderField } from './collated.ts'
 import { type FieldTest, readCondition } from './condition.ts'
-import { type Row, reading } from './values.ts'
+import { fieldReader, type Row } from './values.ts'
 
 /** A `where` after parsing. All parts must hold. */
 export interface Conditions {
@@ -35,7 +35,7 @@ export function readWhere(where: unknown = {}, option = 'where'): Conditions {
     }
   }
   read(where, option)
-  const fieldTests = [...fields].map(([field, tests]) => ({ read: reading(field), tests }))
+  const fieldTests = [...fields].map(([field, tests]) => ({ read: fieldReader(field), tests }))
   const accepts = (row: Row) =>
     fieldTests.every(({ read, tests }) => {
       const value = read(row)

@@ -7,20 +7,20 @@ import type { TxOp } from '../protocol/tx.ts'
 import type { Migration, Models } from './models.ts'
 
 /** The version of the models and the migrations to it. */
-export type Shape = Pick<Models, 'version' | 'migrate'>
+export type MigrationPlan = Pick<Models, 'version' | 'migrate'>
 
 /**
  * Migrates `row` from version `from` to the current version. Throws a StorageError of code `unreadable` if that fails.
  */
-export function migrateRow(models: Shape, from: number, row: WireRow): WireRow {
+export function migrateRow(models: MigrationPlan, from: number, row: WireRow): WireRow {
   return migrate(models, from, row, ({ row: step }) => step, asRow)
 }
 
 /**
- * Migrates `op` from version `from` to the current version, and the values that it takes back as an update to them would
- * be. Throws a StorageError of code `unreadable` if that fails.
+ * Migrates `op` from version `from` to the current version. The old values in its `was` are migrated as an update to
+ * them would be. Throws a StorageError of code `unreadable` if that fails.
  */
-export function migrateOp(models: Shape, from: number, op: TxOp): TxOp {
+export function migrateOp(models: MigrationPlan, from: number, op: TxOp): TxOp {
   const migrated = (one: TxOp) => migrate(models, from, one, ({ op: step }) => step, asOp)
   const next = migrated(op)
   if (!op.was || next.op === 'i') return next
@@ -37,7 +37,7 @@ export function migrateOp(models: Shape, from: number, op: TxOp): TxOp {
 
 /** Runs the steps of a migration. Checks the result of each, because a step may be written in plain JavaScript. */
 function migrate<T extends { readonly t: string; readonly id: string }>(
-  { version, migrate: steps }: Shape,
+  { version, migrate: steps }: MigrationPlan,
   from: number,
   value: T,
   stepOf: (migration: Migration) => ((value: T) => unknown) | undefined,

@@ -8,7 +8,7 @@ export type Row = Pick<WireRow, 'id' | 'p'>
 /** Returns the value of one field of a row, never an inherited property. */
 export type FieldReader = (row: Row) => JsonValue | undefined
 
-export function reading(orderField: OrderField): FieldReader {
+export function fieldReader(orderField: OrderField): FieldReader {
   const field = `${orderField}`
   if (field === 'id') return (row) => row.id
   // Check for an own property only if the name needs it: the check costs more than the rest of a comparison.
@@ -26,7 +26,7 @@ function kindOf(value: unknown): number {
 }
 
 /** Whether `value` comes last in both directions: it is missing, `null`, an array or an object. */
-export function isLast(value: unknown): boolean {
+export function sortsLast(value: unknown): boolean {
   return kindOf(value) === kinds.last
 }
 
@@ -45,6 +45,6 @@ export function compareValues(a: unknown, b: unknown): number {
     if (a > b) return 1
   }
   const difference = compareKinds(a, b)
-  if (difference !== 0 || isLast(a)) return difference
+  if (difference !== 0 || sortsLast(a)) return difference
   return a === false ? -1 : 1
 }

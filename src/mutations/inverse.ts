@@ -2,7 +2,7 @@ import type { OutboxRecord, RecordImage } from '../persistence/outbox.ts'
 import type { DeltaFrame } from '../protocol/delta.ts'
 import { applyOp, type RowSource, rowKey } from '../protocol/fold.ts'
 import { jsonEqual, type Payload } from '../protocol/json.ts'
-import { applyTxOp, leftOf } from '../protocol/left.ts'
+import { applyTxOp, remainingOp } from '../protocol/remaining-op.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
 import type { Draft, Mutator } from './draft.ts'
@@ -110,7 +110,7 @@ export function leftOn(ops: readonly TxOp[], rows: RowSource): Draft {
  */
 export function withoutWas(ops: readonly TxOp[], rows: RowSource, since: number): readonly TxOp[] {
   return stepsOf(ops, rows).flatMap(({ op, row, after }): readonly TxOp[] => {
-    const left = leftOf(op, row?.p)
+    const left = remainingOp(op, row?.p)
     if (!left) return []
     if (left.op === 'i') return [left]
     const { t, id } = left

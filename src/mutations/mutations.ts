@@ -6,7 +6,7 @@ import { createIds } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Models } from '../models/models.ts'
 import type { Credentials } from '../network/credentials.ts'
-import { isAnswered } from '../network/failure.ts'
+import { isServiceResponse } from '../network/failure.ts'
 import { noTxUrl } from '../network/http.ts'
 import { Schedule } from '../network/schedule.ts'
 import type { Transport } from '../network/transport.ts'
@@ -172,7 +172,7 @@ export class Mutations {
       // `other_user`: fetching the data notices that another user is signed in, too, and pauses or resumes.
       floorMs: (error) => (isPause(error) ? pauseMs : error.code === 'other_user' ? 0 : undefined),
       onFailure: (error) => {
-        if (!isAnswered(error)) listener.unreached()
+        if (!isServiceResponse(error)) listener.unreached()
         const isOutdated = error.code === 'discontinuous'
         // The first time, the data may just lag a reset, which reports itself.
         if (!isOutdated || this.#scheduler.failures > 1) reporter.failure(error)

@@ -105,7 +105,7 @@ export class OptimisticUpdates {
     const active = added.filter(({ state }) => state !== 'rejected')
     this.#options.replica.apply(
       changes,
-      { lift: [...gone, ...added].map(({ id }) => id), lay: active.map(({ record }) => record) },
+      { remove: [...gone, ...added].map(({ id }) => id), add: active.map(({ record }) => record) },
       kind,
     )
   }

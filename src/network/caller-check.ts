@@ -12,7 +12,7 @@ export class CallerCheck {
   caller: string | undefined
   /** The token or key of the last read that was answered for the right caller. */
   #readWith: string | undefined
-  readonly #refuseIf = refusal()
+  readonly #refuseIf = createUserCheck()
 
   /** Whether `caller` differs from the first one. Keeps the first one. */
   isOther(caller: string | undefined): boolean {
@@ -45,7 +45,7 @@ export class CallerCheck {
  * Returns a function that throws an UnauthenticatedError of code `other_user` if the credentials are another user's.
  * The error is the same object until the right credentials are back, so that the application is notified once.
  */
-export function refusal(): (isOther: boolean | undefined) => void {
+export function createUserCheck(): (isOther: boolean | undefined) => void {
   let error: UnauthenticatedError | undefined
   return (isOther) => {
     const message = 'The credentials belong to another user than the data; sign in, then call `resume()`.'

@@ -1,5 +1,5 @@
 import { isSyncError, NetworkError, UnauthenticatedError, wrongOption } from '../base/errors.ts'
-import { CallerCheck, refusal } from './caller-check.ts'
+import { CallerCheck, createUserCheck } from './caller-check.ts'
 import { redactError } from './redact-error.ts'
 
 /**
@@ -52,8 +52,8 @@ export interface Credentials {
    */
   refuse(message: string, credential: Credential | undefined): UnauthenticatedError
   /**
-   * Whether `error` is the first error for its credential, and `use` has not replaced that. Several requests may fail
-   * with the same one.
+   * Whether `error` is the first error for its credential, and `use` has not replaced that credential. Several requests
+   * may fail with the same credential.
    */
   rejected(error: unknown): boolean
   /** Forgets all refused credentials, so that their next refusal is reported again. */
@@ -79,7 +79,7 @@ export function createCredentials(
   // credential.
   const values = new WeakMap<UnauthenticatedError, string | undefined>()
   const refused = new Set<unknown>()
-  const refuseIf = refusal()
+  const refuseIf = createUserCheck()
 
   const refuse = (message: string, credential?: Credential) => {
     const error = new UnauthenticatedError(message)

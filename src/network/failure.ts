@@ -11,7 +11,7 @@ export type Failure =
   /** Anything else: the request is made again, not before `retryAfterMs`. */
   | { readonly kind: 'other'; readonly retryAfterMs?: number | undefined }
 
-/** 4xx statuses that do not mean that the request is wrong: from a portal, a timeout, too early, too often. */
+/** 4xx statuses that may pass: from a portal, a timeout, too early, too often. */
 const transient = [403, 408, 425, 429]
 
 /**
@@ -31,7 +31,7 @@ export function failureOf(error: unknown): Failure {
  * Whether the service itself has answered with `error`. No response, a refusal of the credentials, and a response of a
  * portal or a proxy do not prove that the service is reachable.
  */
-export function isAnswered(error: unknown): boolean {
+export function isServiceResponse(error: unknown): boolean {
   if (isSyncError(error, 'NetworkError') || isSyncError(error, 'UnauthenticatedError')) return false
   if (isSyncError(error, 'ProtocolError')) return error.code !== 'bad_envelope'
   if (!isSyncError(error, 'HttpError')) return true

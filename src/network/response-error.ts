@@ -3,7 +3,7 @@ import { readErrorBody } from '../protocol/error-body.ts'
 import type { Credential, Credentials } from './credentials.ts'
 import { redactUrl } from './endpoints.ts'
 
-export interface Refusal {
+export interface RefusedResponse {
   readonly url: string
   readonly response: Response
   /** The text of its body. */
@@ -15,7 +15,7 @@ export interface Refusal {
 }
 
 /** The error for a response whose status is not 2xx. */
-export function errorOf({ url, response, text, credentials, credential, now }: Refusal): SyncError {
+export function errorOf({ url, response, text, credentials, credential, now }: RefusedResponse): SyncError {
   // The status of a redirect is 0.
   const { status } = response
   const address = redactUrl(url)

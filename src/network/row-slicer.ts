@@ -3,7 +3,7 @@ import { notJson } from '../protocol/envelope.ts'
 import { maxDepth } from '../protocol/json.ts'
 import { tooDeep } from '../protocol/row.ts'
 import { ByteBuffer } from './byte-buffer.ts'
-import { type Cut, snapshot } from './cut.ts'
+import { type RawSlice, snapshot } from './raw-slice.ts'
 import { closeBracket, comma, lineFeed, openBracket, ValueFollower } from './value-follower.ts'
 
 /** A slice ends with the row that brings it to this many rows or bytes. */
@@ -11,7 +11,7 @@ const sliceRows = 1000
 const sliceBytes = 256 * 1024
 
 /** Receives a slice, a JSON array. `bytes` are valid until the function returns. */
-export type TakeCut = (bytes: ByteBuffer, cut: Cut) => void
+export type OnSlice = (bytes: ByteBuffer, cut: RawSlice) => void
 
 const arrayStart = Uint8Array.of(openBracket)
 const arrayEnd = Uint8Array.of(closeBracket)
@@ -23,7 +23,7 @@ export class RowSlicer {
   /** Whether the snapshot says that a line feed follows each row, and occurs nowhere else. */
   inLines = false
   readonly #maxRowBytes: number
-  readonly #onCut: TakeCut
+  readonly #onSlice: OnSlice
   readonly #follower = new ValueFollower()
   /** The current slice: `[`, whole rows and the start of the next row. */
   readonly #bytes = new ByteBuffer()
@@ -35,9 +35,9 @@ export class RowSlicer {
   #rowBytes = 0
   #items = 0
 
-  constructor(maxRowBytes: number, onCut: TakeCut) {
+  constructor(maxRowBytes: number, onSlice: OnSlice) {
     this.#maxRowBytes = maxRowBytes
-    this.#onCut = onCut
+    this.#onSlice = onSlice
     this.#bytes.append(arrayStart)
   }
 
@@ -114,7 +114,7 @@ export class RowSlicer {
     this.#jumped = false
     this.#broken = []
     this.#bytes.append(arrayEnd)
-    if (items !== 0 || broken.length > 0) this.#onCut(this.#bytes, { items, broken })
+    if (items !== 0 || broken.length > 0) this.#onSlice(this.#bytes, { items, broken })
     this.#bytes.truncate(0)
     this.#bytes.append(arrayStart)
   }

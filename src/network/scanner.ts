@@ -1,11 +1,11 @@
 import { ProtocolError } from '../base/errors.ts'
 import { readSnapshotHead, type SnapshotHead } from '../protocol/bootstrap.ts'
 import { notJson, parseJson } from '../protocol/envelope.ts'
-import { isCount, namesOf } from '../protocol/guards.ts'
+import { epochAndCallerOf, isCount } from '../protocol/guards.ts'
 import { maxDepth } from '../protocol/json.ts'
 import { ByteBuffer } from './byte-buffer.ts'
-import { snapshot } from './cut.ts'
-import { RowSlicer, type TakeCut } from './row-slicer.ts'
+import { snapshot } from './raw-slice.ts'
+import { type OnSlice, RowSlicer } from './row-slicer.ts'
 import { closeBrace, colon, comma, isSpace, openBrace, openBracket, ValueFollower } from './value-follower.ts'
 
 /** The maximum length in bytes of keys and values outside the rows that are kept. Longer ones are skipped. */
@@ -39,10 +39,10 @@ export class SnapshotScanner {
 
   /**
    * @param maxRowBytes the maximum length of a row in bytes, including the white space around it
-   * @param onCut called with each slice as soon as it is complete
+   * @param onSlice called with each slice as soon as it is complete
    */
-  constructor(maxRowBytes: number, onCut: TakeCut) {
-    this.#rows = new RowSlicer(maxRowBytes, onCut)
+  constructor(maxRowBytes: number, onSlice: OnSlice) {
+    this.#rows = new RowSlicer(maxRowBytes, onSlice)
   }
 
   /** The total number of rows, if the snapshot has said so up to here. */
@@ -53,7 +53,7 @@ export class SnapshotScanner {
 
   /** The caller, if the snapshot has named one up to here. */
   get caller(): string | undefined {
-    return namesOf(this.#values).caller
+    return epochAndCallerOf(this.#values).caller
   }
 
   /** Reads the next bytes. After a ProtocolError, the scanner can no longer be used. */

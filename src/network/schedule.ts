@@ -29,7 +29,7 @@ export interface ScheduleOptions<Result> {
    */
   readonly floorMs?: (error: SyncError) => number | undefined
   readonly onFailure: (error: SyncError) => void
-  /** To be called when `phase`, `failure` or `retryAt` may have changed. */
+  /** Called when `phase`, `failure` or `retryAt` may have changed. */
   readonly onChange: () => void
 }
 
@@ -83,7 +83,7 @@ export class Schedule<Result> {
 
   /** Starts the schedule, or reports something that may call for a run; see {@link ScheduleEvent}. */
   tell(type: 'start' | 'want' | 'hurry' | 'resume' | 'renew'): void {
-    // Timers stop while a machine sleeps.
+    // Timers stop while a machine sleeps, so a wait may be over before its timer fires.
     if (type === 'hurry' && this.#retry.at <= this.#options.environment.clock.now()) this.#retry.set(0)
     this.#dispatch({ type })
   }

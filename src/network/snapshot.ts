@@ -2,7 +2,7 @@ import type { Clock } from '../base/environment.ts'
 import { yieldAfter } from '../base/turns.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
 import { readBody } from './body.ts'
-import { type Cut, readCut } from './cut.ts'
+import { parseSlice, type RawSlice } from './raw-slice.ts'
 import type { PendingRequest } from './request.ts'
 import { SnapshotScanner } from './scanner.ts'
 import type { SnapshotSink } from './transport.ts'
@@ -33,7 +33,7 @@ export async function readSnapshot(source: SnapshotSource, sink: SnapshotSink): 
   const total = contentLength(response)
   let bytes = 0
   let rows = 0
-  const slices: (readonly [text: string, cut: Cut])[] = []
+  const slices: (readonly [text: string, cut: RawSlice])[] = []
   const scanner = new SnapshotScanner(maxRowBytes, (buffer, cut) => slices.push([buffer.take(), cut]))
   const pauseIfLong = yieldAfter(clock, turnMs)
   for await (const part of readBody(response, call)) {
@@ -42,7 +42,7 @@ export async function readSnapshot(source: SnapshotSource, sink: SnapshotSink): 
     checkCaller(scanner.caller)
     for (const [text, cut] of slices.splice(0)) {
       call.signal.throwIfAborted()
-      const slice = readCut(text, cut)
+      const slice = parseSlice(text, cut)
       rows += slice.rows.length + slice.broken.length
       await sink.slice(slice)
     }

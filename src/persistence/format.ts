@@ -1,5 +1,5 @@
 import { StorageError } from '../base/errors.ts'
-import { isSid, namesOf } from '../protocol/guards.ts'
+import { epochAndCallerOf, isSid } from '../protocol/guards.ts'
 import { isObject } from '../protocol/json.ts'
 import type { StoreValue } from '../storage/store.ts'
 
@@ -80,7 +80,7 @@ export function readHead(value: StoreValue | undefined): Head | undefined {
         at,
         version,
         ...(typeof copy === 'string' && { copy }),
-        ...namesOf(value),
+        ...epochAndCallerOf(value),
       }
   }
   throw unreadable('The position')

@@ -1,4 +1,4 @@
-import { migrateOp, migrateRow, type Shape } from '../models/migrate.ts'
+import { type MigrationPlan, migrateOp, migrateRow } from '../models/migrate.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { RestoreSink } from './database.ts'
 import { JournalFold } from './journal-fold.ts'
@@ -11,7 +11,7 @@ export interface MigratingSink extends RestoreSink {
 }
 
 /** `rows` and `ops` throw if a record of version `from` cannot be migrated. */
-export function migratingSink(models: Shape, from: number): MigratingSink {
+export function migratingSink(models: MigrationPlan, from: number): MigratingSink {
   const rows: WireRow[] = []
   const fold = new JournalFold()
   return {

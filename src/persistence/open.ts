@@ -1,7 +1,7 @@
 import type { Clock, Lifecycle } from '../base/environment.ts'
 import { toStorageError } from '../base/errors.ts'
-import type { Shape } from '../models/migrate.ts'
-import { namesOf } from '../protocol/guards.ts'
+import type { MigrationPlan } from '../models/migrate.ts'
+import { epochAndCallerOf } from '../protocol/guards.ts'
 import { openFreezable } from '../storage/freezable.ts'
 import type { Store, StoreConnection, StoreTransaction } from '../storage/store.ts'
 import { checkpoint } from './checkpoint.ts'
@@ -24,7 +24,7 @@ export interface OpenDatabaseOptions {
   readonly name: string
   readonly clock: Clock
   /** The version of the application's models and their migrations. @default version 1, without migrations */
-  readonly models?: Shape | undefined
+  readonly models?: MigrationPlan | undefined
   /** Whether this client is the leader and stores the data. Otherwise, only the outbox is written. @default true */
   readonly leads?: boolean | undefined
   /** Names the life that the database is in if it is new: see `Database.signOut`. */
@@ -152,7 +152,9 @@ function databaseIn(
     },
 
     async readCaller() {
-      caller = namesOf({ caller: await database.read([], (tx) => tx.get('meta', metaKeys.caller)) }).caller
+      caller = epochAndCallerOf({
+        caller: await database.read([], (tx) => tx.get('meta', metaKeys.caller)),
+      }).caller
       return caller
     },
 

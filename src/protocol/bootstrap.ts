@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini'
 import { readSid } from './envelope.ts'
-import { isCount, isOtherEpoch, namesOf } from './guards.ts'
+import { epochAndCallerOf, isCount, isOtherEpoch } from './guards.ts'
 import type { bootstrapResultSchema } from './schema/bootstrap.ts'
 
 export type BootstrapResult = z.infer<typeof bootstrapResultSchema>
@@ -25,7 +25,7 @@ export function readSnapshotHead(values: { readonly [name: string]: unknown }): 
   const { count } = values
   return {
     sid: readSid(values, 'The snapshot'),
-    ...namesOf(values),
+    ...epochAndCallerOf(values),
     ...(isCount(count) ? { count } : undefined),
   }
 }

@@ -2,8 +2,8 @@ import { ProtocolError } from '../base/errors.ts'
 import { readEnvelope, readSid } from './envelope.ts'
 import { asInsert, type RowOp } from './fold.ts'
 import { readFrame } from './frame.ts'
-import { isSid, namesOf } from './guards.ts'
-import { readShallowRow } from './row.ts'
+import { epochAndCallerOf, isSid } from './guards.ts'
+import { readUncheckedRow } from './row.ts'
 
 /** A delta of any format, as single changes. */
 export interface DeltaMessage {
@@ -84,7 +84,7 @@ export function readDelta(value: unknown): DeltaMessage {
   const sid = readSid(message, what)
   const common = {
     sid,
-    ...namesOf(message),
+    ...epochAndCallerOf(message),
     ...(isSid(since) ? { since } : undefined),
   }
   if (Array.isArray(frames)) return { ...common, ...readFrames(frames) }
@@ -102,7 +102,7 @@ export function readFrames(items: readonly unknown[]): Items {
 }
 
 function readRows(items: readonly unknown[], sid: number): Items {
-  const { read, broken } = readItems(items, readShallowRow)
+  const { read, broken } = readItems(items, readUncheckedRow)
   return { kind: 'row', frames: read.map((row) => ({ ...asInsert(row), sid })), broken }
 }
 

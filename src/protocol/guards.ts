@@ -29,7 +29,7 @@ export function isPayload(value: unknown): value is Payload {
 }
 
 /** Returns the `epoch` and the `caller` that a message or a stored value names. */
-export function namesOf({ epoch, caller }: { readonly [name: string]: unknown }): {
+export function epochAndCallerOf({ epoch, caller }: { readonly [name: string]: unknown }): {
   readonly epoch?: string
   readonly caller?: string
 } {

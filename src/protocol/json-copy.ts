@@ -114,7 +114,7 @@ class PayloadCopy {
     throw new NotJson([...this.#path, JSON.stringify(name).slice(1, -1)], 'is not a valid name')
   }
 
-  /** `names`: how many names of the path say where; by default all. */
+  /** `names`: the number of names of the path that the error contains; by default all. */
   #fault(what: string, names?: number): NotJson {
     return new NotJson(this.#path.slice(0, names), what)
   }

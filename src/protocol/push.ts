@@ -1,7 +1,7 @@
 import type * as z from 'zod/mini'
 import { isSyncError } from '../base/errors.ts'
 import { type DeltaMessage, readDelta, readFrames } from './delta.ts'
-import { featuresOf, isSid, namesOf } from './guards.ts'
+import { epochAndCallerOf, featuresOf, isSid } from './guards.ts'
 import { isObject, readJson } from './json.ts'
 import type { helloSchema } from './schema/hello.ts'
 
@@ -41,7 +41,7 @@ function readHello(value: unknown): Hello | undefined {
   const { sid, heartbeatMs } = value
   return {
     sid,
-    ...namesOf(value),
+    ...epochAndCallerOf(value),
     ...featuresOf(value),
     ...(typeof heartbeatMs === 'number' && heartbeatMs > 0 && Number.isFinite(heartbeatMs)
       ? { heartbeatMs }

@@ -23,6 +23,6 @@ export function readRow(value: unknown): WireRow | string {
 export const tooDeep = `a row nests deeper than ${maxDepth} levels`
 
 /** As {@link readRow}, for a value whose depth has not been checked. */
-export function readShallowRow(value: unknown): WireRow | string {
+export function readUncheckedRow(value: unknown): WireRow | string {
   return isDeeperThan(maxDepth, value) ? tooDeep : readRow(value)
 }

@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini'
 import { readEnvelope, readSid } from './envelope.ts'
-import { featuresOf, isSid, namesOf } from './guards.ts'
+import { epochAndCallerOf, featuresOf, isSid } from './guards.ts'
 import { isDeeperThan, isObject, maxDepth } from './json.ts'
 import type { txOpSchema, wireTransactionSchema } from './schema/tx.ts'
 
@@ -83,7 +83,7 @@ export function readTxResponse(value: unknown): TxResponse {
   const results = Array.isArray(message.results) ? message.results : []
   return {
     sid: readSid(message, what),
-    ...namesOf(message),
+    ...epochAndCallerOf(message),
     ...featuresOf(message),
     results: results.flatMap((item) => readResult(item) ?? []),
   }

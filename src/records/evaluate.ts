@@ -1,6 +1,6 @@
 import type { Conditions } from '../models/conditions.ts'
 import type { WireRow } from '../protocol/row.ts'
-import { type IndexedRange, type IndexRange, indexRangeOf, walk } from './index-range.ts'
+import { type IndexedRange, type IndexRange, indexRangeOf, scanRange } from './index-range.ts'
 import { OrderedList } from './ordered-list.ts'
 import type { Predicate } from './predicate.ts'
 import type { Query } from './query.ts'
@@ -9,7 +9,7 @@ import type { Table } from './table.ts'
 import { stride, type Work } from './turns.ts'
 
 /** All rows that match a query, in the order of the query. */
-export interface Matches extends IndexRange {
+export interface QueryMatches extends IndexRange {
   /**
    * The sorted list of matches, which the query keeps up to date; `undefined` if the matches are a range of an index.
    */
@@ -17,7 +17,7 @@ export interface Matches extends IndexRange {
 }
 
 /** Finds the matching rows. Calls `accepts` for each candidate, unless an index alone holds exactly the matches. */
-export function* evaluate(table: Table, query: Query, accepts: Predicate): Work<Matches> {
+export function* evaluate(table: Table, query: Query, accepts: Predicate): Work<QueryMatches> {
   const served = servedBy(table, query)
   if (served) return served
   const found: WireRow[] = []
@@ -34,22 +34,22 @@ export function* evaluate(table: Table, query: Query, accepts: Predicate): Work<
 /** The number of rows that `where` accepts. */
 export function count(table: Table, where: Conditions): number {
   const exact = indexRanges(table, where).find((range) => range.exact)
-  if (exact) return walk(exact).length
+  if (exact) return scanRange(exact).length
   let accepted = 0
   for (const row of candidates(table, where)) if (where.accepts(row)) accepted += 1
   return accepted
 }
 
 /** The index range that holds exactly the matches, in the query's order; `undefined` if there is none. */
-function servedBy(table: Table, { where, filter, order }: Query): Matches | undefined {
+function servedBy(table: Table, { where, filter, order }: Query): QueryMatches | undefined {
   if (filter) return undefined
   for (const { rows, place, exact, fixed, rest } of indexRanges(table, where)) {
     const terms = order.fields.filter(({ field }) => !fixed.includes(field))
     // Read backwards, an index can keep missing values last for one field only.
-    const walkable =
+    const isScannable =
       terms.every(({ desc }) => desc === order.descends) && !(order.descends && terms.length > 1)
     const inOrder = terms.length === rest.length && terms.every(({ field }, index) => field === rest[index])
-    if (!exact || !walkable || !inOrder) continue
+    if (!exact || !isScannable || !inOrder) continue
     return { rows, place, backwards: order.descends ? { by: terms[0]?.read } : undefined }
   }
   return undefined
@@ -59,10 +59,10 @@ function servedBy(table: Table, { where, filter, order }: Query): Matches | unde
 function candidates(table: Table, where: Conditions): Iterable<WireRow> {
   const ids = where.fields.get('id')?.find((test) => test.values)?.values
   if (ids) return [...new Set(ids)].flatMap((id) => (typeof id === 'string' && table.get(id)) || [])
-  const walks = indexRanges(table, where)
+  const scans = indexRanges(table, where)
     .filter((range) => range.narrowed)
-    .map(walk)
-  const [narrowest] = walks.sort((a, b) => a.length - b.length)
+    .map(scanRange)
+  const [narrowest] = scans.sort((a, b) => a.length - b.length)
   return narrowest ? narrowest.slice(0, narrowest.length) : table.rows()
 }
 

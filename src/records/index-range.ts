@@ -1,7 +1,7 @@
 import type { OrderField } from '../models/collated.ts'
 import type { FieldTest } from '../models/condition.ts'
 import type { Conditions } from '../models/conditions.ts'
-import { type FieldReader, isLast, type Row, reading } from '../models/values.ts'
+import { type FieldReader, fieldReader, type Row, sortsLast } from '../models/values.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { OrderedList } from './ordered-list.ts'
 import type { TableIndex } from './table-index.ts'
@@ -41,7 +41,7 @@ export function indexRangeOf(rows: TableIndex, where: Conditions): IndexedRange 
   let fixed = 0
   for (const field of fields) {
     const tests = (where.fields.get(field) ?? []).filter((test) => test.place)
-    if (tests.length > 0) bounds.push({ field, read: reading(field), tests })
+    if (tests.length > 0) bounds.push({ field, read: fieldReader(field), tests })
     // Stop at the first field that is not fixed by equality: later fields are sorted only within each of its values.
     if (!tests.some((test) => test.values)) break
     fixed += 1
@@ -80,18 +80,18 @@ function placeAmong(tests: Bound['tests'], value: unknown): number {
 }
 
 /** The rows of a range by their number, as they are now. */
-export interface Walk {
+export interface RangeScan {
   readonly length: number
   slice(from: number, to: number): readonly WireRow[]
 }
 
-export function walk({ rows, place, backwards }: IndexRange): Walk {
+export function scanRange({ rows, place, backwards }: IndexRange): RangeScan {
   const begin = rows.rank((row, key) => place(row, key) < 0)
   const end = rows.rank((row, key) => place(row, key) <= 0)
   const length = end - begin
   if (!backwards) return { length, slice: (from, to) => rows.slice(begin + from, begin + to) }
   const { by } = backwards
-  const isPresent = (row: Row, at: number) => at < 0 || (at === 0 && !isLast(by?.(row)))
+  const isPresent = (row: Row, at: number) => at < 0 || (at === 0 && !sortsLast(by?.(row)))
   const missingFrom = by ? rows.rank((row, key) => isPresent(row, place(row, key))) : end
   const presentCount = missingFrom - begin
   const reversed = (from: number, to: number) => rows.slice(from, to).reverse()

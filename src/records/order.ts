@@ -1,6 +1,6 @@
 import { wrongOption } from '../base/errors.ts'
 import { asList, isOrderField, type OrderField } from '../models/collated.ts'
-import { compareValues, type FieldReader, isLast, type Row, reading } from '../models/values.ts'
+import { compareValues, type FieldReader, fieldReader, type Row, sortsLast } from '../models/values.ts'
 import { isObject } from '../protocol/json.ts'
 import type { Cursor, QuerySpec } from './query-spec.ts'
 
@@ -35,8 +35,8 @@ export function ascending(fields: readonly OrderField[]): Order {
 
 function termOf(field: OrderField, desc: boolean): Term {
   const compare = typeof field === 'string' ? compareValues : field.compare
-  const descending: CompareValues = (a, b) => (isLast(a) || isLast(b) ? compare(a, b) : compare(b, a))
-  return { field, desc, read: reading(field), compare: desc ? descending : compare }
+  const descending: CompareValues = (a, b) => (sortsLast(a) || sortsLast(b) ? compare(a, b) : compare(b, a))
+  return { field, desc, read: fieldReader(field), compare: desc ? descending : compare }
 }
 
 function orderOf(fields: readonly Term[]): Order {
@@ -80,7 +80,7 @@ export function readCursor(cursor: Cursor, { fields }: Order): Row {
 export function cursorAt(row: Row, { fields }: Order): Cursor {
   const values = fields.map(({ read }) => {
     const value = read(row) ?? null
-    return isLast(value) ? null : value
+    return sortsLast(value) ? null : value
   })
   return { values, id: row.id }
 }

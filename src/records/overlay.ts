@@ -1,5 +1,5 @@
 import { type RowChange, type RowSource, type RowsOfType, reuse } from '../protocol/fold.ts'
-import { applyTxOp } from '../protocol/left.ts'
+import { applyTxOp } from '../protocol/remaining-op.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
 
@@ -11,9 +11,9 @@ export interface PendingOps {
 
 /** The pending transactions to add to the overlay, and those to remove from it. */
 export interface OverlayChange {
-  readonly lay?: readonly PendingOps[]
+  readonly add?: readonly PendingOps[]
   /** The ids of the transactions to remove. */
-  readonly lift?: Iterable<string>
+  readonly remove?: Iterable<string>
 }
 
 interface Layer {
@@ -42,7 +42,7 @@ export class Overlay {
   readonly #touched = new Map<string, readonly Covered[]>()
 
   /** The confirmed rows of `t`, read from the `shown` rows and the confirmed rows under pending transactions. */
-  under(t: string, shown: RowsOfType): RowsOfType {
+  confirmedRows(t: string, shown: RowsOfType): RowsOfType {
     const byId = this.#covered.get(t)
     if (!byId || byId.size === 0) return shown
     const get = (id: string) => {
@@ -71,10 +71,10 @@ export class Overlay {
   }
 
   /**
-   * Applies changes of confirmed rows and removes the transactions `lift`, in one step. Returns the changes of the
+   * Applies changes of confirmed rows and removes the transactions `remove`, in one step. Returns the changes of the
    * shown rows.
    */
-  settle(changes: readonly RowChange[], lift: Iterable<string> = []): readonly RowChange[] {
+  settle(changes: readonly RowChange[], remove: Iterable<string> = []): readonly RowChange[] {
     const changed = new Map<Covered, number | undefined>()
     const uncovered = changes.filter(({ t, id, after, at }) => {
       const covered = this.#at(t, id)
@@ -83,7 +83,7 @@ export class Overlay {
       changed.set(covered, at)
       return false
     })
-    for (const tx of lift) {
+    for (const tx of remove) {
       for (const covered of this.#touched.get(tx) ?? []) {
         covered.layers = covered.layers.filter((layer) => layer.tx !== tx)
         if (!changed.has(covered)) changed.set(covered, undefined)
@@ -94,7 +94,7 @@ export class Overlay {
   }
 
   /** Adds transactions on top of `shown`, in their order. Returns the changes of the shown rows. */
-  lay(transactions: readonly PendingOps[], shown: RowSource): readonly RowChange[] {
+  add(transactions: readonly PendingOps[], shown: RowSource): readonly RowChange[] {
     const changed = new Map<Covered, WireRow | undefined>()
     for (const { id: tx, ops } of transactions) {
       const touched = ops.map((op) => {

@@ -1,6 +1,6 @@
 import type { WireRow } from '../protocol/row.ts'
-import { evaluate, type Matches } from './evaluate.ts'
-import { type Walk, walk } from './index-range.ts'
+import { evaluate, type QueryMatches } from './evaluate.ts'
+import { type RangeScan, scanRange } from './index-range.ts'
 import { partition } from './ordered-list.ts'
 import type { Predicate } from './predicate.ts'
 import type { Query } from './query.ts'
@@ -16,13 +16,13 @@ export class QueryResult {
   readonly #table: Table
   readonly #query: Query
   readonly #predicate: () => Predicate
-  readonly #matches: Matches
+  readonly #matches: QueryMatches
   #revision: number
-  #walk: Walk | undefined
+  #scan: RangeScan | undefined
   /** The last row, if the result has reached its limit: changes after that row do not affect the result. */
   #last: WireRow | undefined
 
-  private constructor(table: Table, query: Query, predicate: () => Predicate, matches: Matches) {
+  private constructor(table: Table, query: Query, predicate: () => Predicate, matches: QueryMatches) {
     this.#table = table
     this.#query = query
     this.#predicate = predicate
@@ -42,13 +42,13 @@ export class QueryResult {
   }
 
   get length(): number {
-    const matches = this.#currentWalk()
+    const matches = this.#currentScan()
     return Math.min(matches.length - this.#beginIn(matches), this.#query.limit)
   }
 
   /** The rows from index `from` up to, but not including, index `to`. */
   slice(from: number, to: number): readonly WireRow[] {
-    const matches = this.#currentWalk()
+    const matches = this.#currentScan()
     const begin = this.#beginIn(matches)
     const end = Math.min(begin + Math.min(to, this.#query.limit), matches.length)
     return matches.slice(begin + from, end)
@@ -62,7 +62,7 @@ export class QueryResult {
   apply(changes: readonly Change[]): boolean {
     const { list } = this.#matches
     let isChanged = false
-    this.#walk = undefined
+    this.#scan = undefined
     const accepts = this.#predicate()
     for (const { before, after } of changes) {
       const match = after && accepts(after) ? after : undefined
@@ -82,23 +82,23 @@ export class QueryResult {
     return !this.#last || order.compare(row, this.#last) <= 0
   }
 
-  #currentWalk(): Walk {
-    // A filter may read this query, or another one, before `apply` has updated it. Do not keep the walk then.
-    if (this.#revision !== this.#table.revision) return walk(this.#matches)
-    this.#walk ??= walk(this.#matches)
-    return this.#walk
+  #currentScan(): RangeScan {
+    // A filter may read this query, or another one, before `apply` has updated it. Do not keep the scan then.
+    if (this.#revision !== this.#table.revision) return scanRange(this.#matches)
+    this.#scan ??= scanRange(this.#matches)
+    return this.#scan
   }
 
   #findLast(): WireRow | undefined {
     const { limit } = this.#query
     if (limit === 0 || limit === Number.POSITIVE_INFINITY) return undefined
-    const matches = this.#currentWalk()
+    const matches = this.#currentScan()
     const end = this.#beginIn(matches) + limit
     return end <= matches.length ? matches.slice(end - 1, end)[0] : undefined
   }
 
   /** The number of matches before the result. */
-  #beginIn(matches: Walk): number {
+  #beginIn(matches: RangeScan): number {
     const { after, order } = this.#query
     if (!after) return 0
     return partition(matches.length, (index) => {

@@ -9,8 +9,8 @@ export interface QuerySpec<R = DataRecord> {
   /**
    * The fields to order by, ascending unless a field has the direction `desc`. Records that are equal in all fields are
    * ordered by `id`, in the direction of the last field; so are the records of a query without `orderBy`. Numbers come
-   * before strings, which are ordered by code units or by a `collation`, and strings before booleans. Missing values, `null`, arrays and
-   * objects come last in both directions.
+   * before strings, which are ordered by code units or by a `collation`, and strings before booleans. Missing values,
+   * `null`, arrays and objects come last in both directions.
    */
   readonly orderBy?: OrderField<FieldName<R>> | readonly OrderTerm<FieldName<R>>[] | undefined
   /** Maximum number of records. @default no limit */

@@ -9,7 +9,7 @@ import type { Cursor } from './query-spec.ts'
 import type { DataRecord, Records } from './record.ts'
 import type { Table } from './table.ts'
 import type { Change } from './table-index.ts'
-import { finish, type Work } from './turns.ts'
+import { runToEnd, type Work } from './turns.ts'
 
 /** The part of the replica that a query uses. */
 export interface QueryHost {
@@ -28,7 +28,7 @@ export class ReplicaQuery implements LiveQuery {
   readonly #query: Query
   readonly #host: QueryHost
   readonly #emitter: Emitter<{ change: LiveQuery }>
-  #view: QueryResult | undefined
+  #result: QueryResult | undefined
   #rows: readonly DataRecord[] = []
   /** Whether `#rows` may be out of date, so that the next read computes it. */
   #stale = true
@@ -41,9 +41,9 @@ export class ReplicaQuery implements LiveQuery {
   }
 
   get rows(): readonly DataRecord[] {
-    const view = this.#current()
+    const result = this.#current()
     if (this.#stale) {
-      const rows = this.#recordsOf(view.rows())
+      const rows = this.#recordsOf(result.rows())
       if (!sameItems(rows, this.#rows)) this.#rows = Object.freeze(rows)
       this.#stale = false
     }
@@ -78,7 +78,7 @@ export class ReplicaQuery implements LiveQuery {
   }
 
   /** Computes the query's result over another table. */
-  viewOver(table: Table): Work<QueryResult> {
+  resultOver(table: Table): Work<QueryResult> {
     const { records, onListenerError } = this.#host
     return QueryResult.over(table, this.#query, () => predicateOf(this.#query, records, onListenerError))
   }
@@ -91,10 +91,10 @@ export class ReplicaQuery implements LiveQuery {
   }
 
   /** Switches to the result over another table. Returns whether the result has changed. */
-  replace(view: QueryResult): boolean {
+  replace(result: QueryResult): boolean {
     const before = this.#current().rows()
-    const after = view.rows()
-    this.#view = view
+    const after = result.rows()
+    this.#result = result
     const changed =
       before.length !== after.length ||
       before.some(({ id, p }, index) => id !== after[index]?.id || p !== after[index].p)
@@ -113,10 +113,10 @@ export class ReplicaQuery implements LiveQuery {
   #current(): QueryResult {
     const { queries } = this.#host
     const table = this.#host.table(this.t)
-    if (this.#view && (queries.has(this) || this.#view.isFor(table))) return this.#view
-    this.#view = finish(this.viewOver(table))
+    if (this.#result && (queries.has(this) || this.#result.isFor(table))) return this.#result
+    this.#result = runToEnd(this.resultOver(table))
     this.#stale = true
-    return this.#view
+    return this.#result
   }
 }
 

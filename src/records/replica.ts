@@ -11,9 +11,9 @@ import type { QuerySpec } from './query-spec.ts'
 import { type DataRecord, Records } from './record.ts'
 import { type QueryHost, ReplicaQuery } from './replica-query.ts'
 import { type ShownChange, ShownChanges } from './shown-changes.ts'
-import { type Copy, type Current, type Prepared, Staging } from './staging.ts'
+import { type Copy, type Prepared, Staging, type StagingHost } from './staging.ts'
 import { Table } from './table.ts'
-import { finish, type Work } from './turns.ts'
+import { runToEnd, type Work } from './turns.ts'
 
 export interface ReplicaOptions {
   /** The indexes of each type. @default none */
@@ -33,13 +33,13 @@ export interface Rows extends RowSource {
  * The local copy in memory, read synchronously. Records and results are immutable, and the same object until they
  * change.
  */
-export class Replica implements QueryHost, Current {
+export class Replica implements QueryHost, StagingHost {
   readonly clock: Clock
   readonly records = new Records()
   readonly onListenerError: (error: unknown) => void
   /** The confirmed rows, to which changes from the server apply. */
   readonly rows: Rows = {
-    of: (t) => this.#overlay.under(t, this.table(t)),
+    of: (t) => this.#overlay.confirmedRows(t, this.table(t)),
     has: (t) => !this.#copy.unloaded.has(t),
   }
   /** The rows as shown, including the pending transactions. */
@@ -113,8 +113,8 @@ export class Replica implements QueryHost, Current {
     overlay: OverlayChange = {},
     kind: 'delta' | 'mutation' = 'delta',
   ): void {
-    this.#show(this.#overlay.settle(changes, overlay.lift), kind)
-    if (overlay.lay) this.#show(this.#overlay.lay(overlay.lay, this.shown), kind)
+    this.#show(this.#overlay.settle(changes, overlay.remove), kind)
+    if (overlay.add) this.#show(this.#overlay.add(overlay.add, this.shown), kind)
   }
 
   /** Notifies the subscribers of each query whose result or status has changed since the last call. */
@@ -150,12 +150,12 @@ export class Replica implements QueryHost, Current {
   }
 
   /**
-   * Replaces the current copy by a prepared one, and applies the pending transactions, except `lift`, on top, in one
+   * Replaces the current copy by a prepared one, and applies the pending transactions, except `remove`, on top, in one
    * step. If the prepared copy is partial, queries stay `pending`.
    */
-  swap(staging: Staging, lift: Iterable<string> = []): void {
+  swap(staging: Staging, remove: Iterable<string> = []): void {
     this.#install(staging.finish())
-    this.#overlay.settle([], lift)
+    this.#overlay.settle([], remove)
     this.#show(this.#overlay.rebase(this.shown), 'snapshot')
   }
 
@@ -164,20 +164,20 @@ export class Replica implements QueryHost, Current {
    * that `rest` returns. Both happen in one step. Live queries of these types become `ready`.
    */
   join(staging: Staging, types: ReadonlySet<string>, rest: () => readonly RowChange[]): void {
-    const { tables, views } = staging.finish()
+    const { tables, results } = staging.finish()
     const others = [...this.#copy.tables].filter(([t]) => !types.has(t))
     const unloaded = new Set([...this.#copy.unloaded].filter((t) => !types.has(t)))
-    this.#install({ ...this.#copy, tables: new Map([...others, ...tables]), views, unloaded })
+    this.#install({ ...this.#copy, tables: new Map([...others, ...tables]), results, unloaded })
     // The pending transactions on these types were added without confirmed rows: apply them again.
     this.#show(this.#overlay.rebase(this.shown, types), 'snapshot')
     this.apply(rest())
   }
 
   /**
-   * Replaces the current copy. Each query whose table has changed switches to its result in `views`, or to one computed
+   * Replaces the current copy. Each query whose table has changed switches to its result in `results`, or to one computed
    * now.
    */
-  #install({ views, ...copy }: Prepared): void {
+  #install({ results, ...copy }: Prepared): void {
     const before = Array.from(this.queries, (query) => ({
       query,
       status: query.status,
@@ -187,7 +187,7 @@ export class Replica implements QueryHost, Current {
     for (const { query, status, table } of before) {
       const newTable = this.table(query.t)
       const isOther =
-        newTable !== table && query.replace(views.get(query) ?? finish(query.viewOver(newTable)))
+        newTable !== table && query.replace(results.get(query) ?? runToEnd(query.resultOver(newTable)))
       if (isOther || query.status !== status) this.#changed.add(query)
     }
   }
@@ -195,7 +195,7 @@ export class Replica implements QueryHost, Current {
   table(t: string): Table {
     const known = this.#copy.tables.get(t)
     if (known) return known
-    const table = finish(this.tableOver(t, new Map()))
+    const table = runToEnd(this.tableOver(t, new Map()))
     this.#copy.tables.set(t, table)
     return table
   }

@@ -11,10 +11,10 @@ import type { WireRow } from '../protocol/row.ts'
 import type { QueryResult } from './query-result.ts'
 import type { ReplicaQuery } from './replica-query.ts'
 import type { Table } from './table.ts'
-import { finish, runInSlices, stride, type Work } from './turns.ts'
+import { runInSlices, runToEnd, stride, type Work } from './turns.ts'
 
-/** The part of the current copy that staging uses. */
-export interface Current {
+/** The part of the replica that staging uses. */
+export interface StagingHost {
   readonly clock: Clock
   table(t: string): Table
   /** Makes a table of the type `t`, with its indexes. */
@@ -33,14 +33,14 @@ export interface Copy {
 }
 
 export interface Prepared extends Copy {
-  readonly views: ReadonlyMap<ReplicaQuery, QueryResult>
+  readonly results: ReadonlyMap<ReplicaQuery, QueryResult>
 }
 
 const none: RowsOfType = new Map<string, WireRow>()
 
 /** A copy that nothing reads yet. Add its rows, prepare it, then swap it in. */
 export class Staging {
-  readonly #current: Current
+  readonly #current: StagingHost
   readonly #isPart: boolean
   readonly #unloaded: Set<string>
   readonly #rows = new Map<string, Map<string, WireRow>>()
@@ -48,7 +48,7 @@ export class Staging {
   #prepared: Prepared | undefined
   readonly rows: RowSource = { of: (t) => this.#rows.get(t) ?? none }
 
-  constructor(current: Current, unloaded: Iterable<string>, isPart = false) {
+  constructor(current: StagingHost, unloaded: Iterable<string>, isPart = false) {
     this.#current = current
     this.#unloaded = new Set(unloaded)
     this.#isPart = isPart
@@ -59,7 +59,7 @@ export class Staging {
     return this.#unloaded
   }
 
-  /** Takes rows and ops of `types` from now on. */
+  /** Accepts rows and ops of `types` from now on. */
   include(types: Iterable<string>): void {
     for (const t of types) this.#unloaded.delete(t)
   }
@@ -106,7 +106,7 @@ export class Staging {
 
   /** The prepared copy. Prepares it now if `prepare` was not called. */
   finish(): Prepared {
-    this.#prepared ??= finish(this.#prepare())
+    this.#prepared ??= runToEnd(this.#prepare())
     return this.#prepared
   }
 
@@ -116,13 +116,13 @@ export class Staging {
       yield* reuseRows(this.#current.table(t), rows)
       tables.set(t, yield* this.#current.tableOver(t, rows))
     }
-    const views = new Map<ReplicaQuery, QueryResult>()
+    const results = new Map<ReplicaQuery, QueryResult>()
     // Iterate over a copy: queries may be added in each turn. The swap computes their results.
     for (const query of [...this.#current.queries]) {
       const table = tables.get(query.t)
-      if (table) views.set(query, yield* query.viewOver(table))
+      if (table) results.set(query, yield* query.resultOver(table))
     }
-    return { tables, views, unloaded: this.#unloaded, isPart: this.#isPart }
+    return { tables, results, unloaded: this.#unloaded, isPart: this.#isPart }
   }
 
   *#copy(whole: Staging): Work<void> {

@@ -1,12 +1,12 @@
 import type { Index } from '../models/model.ts'
-import { type FieldReader, reading } from '../models/values.ts'
+import { type FieldReader, fieldReader } from '../models/values.ts'
 import type { WireRow } from '../protocol/row.ts'
 import { ascending } from './order.ts'
 import { OrderedList } from './ordered-list.ts'
 import { sort } from './sort.ts'
 import type { Work } from './turns.ts'
 
-/** A change of one row that its record shows. */
+/** A change of one row that is visible in its record. */
 export interface Change {
   readonly before: WireRow | undefined
   readonly after: WireRow | undefined
@@ -25,7 +25,7 @@ export class TableIndex {
 
   private constructor(fields: Index, rows: OrderedList<WireRow>, current: ReadonlyMap<string, WireRow>) {
     this.fields = fields
-    this.#reads = fields.map(reading)
+    this.#reads = fields.map(fieldReader)
     this.#rows = rows
     this.#current = current
   }

@@ -11,7 +11,7 @@ export const stride = 1_000
 const turnMs = 8
 
 /** Runs all of `work` now. */
-export function finish<T>(work: Work<T>): T {
+export function runToEnd<T>(work: Work<T>): T {
   let step = work.next()
   while (!step.done) step = work.next()
   return step.value

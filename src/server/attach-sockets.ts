@@ -4,9 +4,9 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import { resolveEnvironment } from '../base/environment.default.ts'
 import type { Clock } from '../base/environment.ts'
 import { toError } from '../base/errors.ts'
-import { harmless, type Logger, silentLogger } from '../base/logger.ts'
+import { type Logger, nonThrowing, silentLogger } from '../base/logger.ts'
 import { unavailable } from './http/failure.ts'
-import { badRequest, refusalOf, refuseUpgrade, toRequest } from './node-http.ts'
+import { badRequest, failureResponse, refuseUpgrade, toRequest } from './node-http.ts'
 import { closeCodes, type ServerSocket } from './realtime/server-socket.ts'
 import type { SyncService } from './service.ts'
 import { takeUpgrades, type UpgradingServer } from './upgrades.ts'
@@ -40,7 +40,7 @@ export function attachSockets(
   const { logger = silentLogger, clock = resolveEnvironment().clock } = options
   const sockets = new WebSocketServer({ noServer: true, maxPayload: maxMessageBytes })
   const failed = (error: unknown) => {
-    harmless(logger).debug('A socket failed.', { reason: toError(error).message })
+    nonThrowing(logger).debug('A socket failed.', { reason: toError(error).message })
   }
   const bytesOf = lastEncoded()
   const undecided = new Set<Duplex>()
@@ -48,7 +48,7 @@ export function attachSockets(
   const decide = async (incoming: IncomingMessage) => {
     const request = toRequest(incoming)
     const accept = request ? await service.upgrade(request) : badRequest()
-    return isClosed ? refusalOf(unavailable('The server is stopping.', 1)) : accept
+    return isClosed ? failureResponse(unavailable('The server is stopping.', 1)) : accept
   }
   const upgrade = async (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', failed)
@@ -97,7 +97,10 @@ function lastEncoded(): (text: string) => Buffer {
   }
 }
 
-/** `socket`, but all sockets share the bytes that `bytesOf` returns, rather than each holding a copy while it waits. */
+/**
+ * Wraps `socket` so that all sockets share the bytes that `bytesOf` returns. Otherwise, each would hold a copy while it
+ * waits.
+ */
 function sharing(socket: WebSocket, bytesOf: (text: string) => Buffer): ServerSocket {
   return {
     get bufferedAmount() {

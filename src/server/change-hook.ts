@@ -7,7 +7,7 @@ import type { OnCommitted } from './log/log.ts'
 export interface Commit {
   /** The `sid` of the last change. */
   readonly sid: number
-  /** Who made the write; `undefined` if the service itself did. */
+  /** The client's transaction that made the write; `undefined` if the service itself wrote. */
   readonly by: CommittedBy | undefined
   /** The changes in ascending `sid`, at least one, each with the owner who receives the frame. */
   readonly changes: readonly { readonly owner: string; readonly frame: SyncFrame }[]
@@ -26,7 +26,7 @@ export interface CommittedBy {
 export type OnCommit = (commit: Commit) => unknown
 
 /** A listener for a log that calls `onCommit`. */
-export function tellOf(onCommit: OnCommit, logger: Logger, by?: CommittedBy): OnCommitted {
+export function commitListener(onCommit: OnCommit, logger: Logger, by?: CommittedBy): OnCommitted {
   return (logged) => {
     const changes = logged.map(({ owner, frame }) => ({ owner, frame: JSON.parse(frame) as SyncFrame }))
     const sid = logged.at(-1)?.sid ?? 0

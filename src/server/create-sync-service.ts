@@ -3,7 +3,7 @@ import { ConfigurationError, wrongOption } from '../base/errors.ts'
 import { epochOf } from './log/epoch.ts'
 import type { Log } from './log/log.ts'
 import { checkLogOptions } from './log/sql/check-options.ts'
-import { LateLog } from './log/sql/late-log.ts'
+import { LazyLog } from './log/sql/lazy-log.ts'
 import { logOptions, namesDatabase, openSqlLog, type SqlLogOptions } from './log/sql/open.ts'
 import { expected, type SyncServiceOptions } from './options.ts'
 import { createServiceWith, type SyncService } from './service.ts'
@@ -35,14 +35,14 @@ export function createSyncService(options: SyncServiceOptions & SqlLogOptions): 
   if (typeof database === 'string' && options.as && !options.tables) {
     throw wrongOption('as', 'needs `tables`: it is for ops on tables of the application.')
   }
-  // So that a fault shows at once.
+  // Check now, so that a wrong mapping is reported at once.
   if (options.tables) readMappings(options.tables, options.ownerField)
   return createServiceWith(epochOf, { ...options, database: logOf(options) }, sha256)
 }
 
 function logOf(options: SyncServiceOptions & SqlLogOptions): string | Log {
   const { database, ownerField } = options
-  if (typeof database !== 'string') return database?.claim ? new LateLog(database, ownerField) : database
+  if (typeof database !== 'string') return database?.claim ? new LazyLog(database, ownerField) : database
   const isNamed = database !== 'memory:' && namesDatabase(database)
-  return isNamed ? new LateLog(() => openSqlLog(database, options), ownerField) : database
+  return isNamed ? new LazyLog(() => openSqlLog(database, options), ownerField) : database
 }

@@ -1,14 +1,14 @@
 import { isSyncError, toError } from '../base/errors.ts'
-import { harmless, type Logger, silentLogger } from '../base/logger.ts'
+import { type Logger, nonThrowing, silentLogger } from '../base/logger.ts'
 import { pageHeaders } from './http/answer.ts'
 import { Failure } from './http/failure.ts'
 import {
+  abortResponse,
   badRequest,
-  breakOff,
-  dropRest,
+  discardBody,
+  failureResponse,
   type Incoming,
   type Outgoing,
-  refusalOf,
   sendResponse,
   toRequest,
 } from './node-http.ts'
@@ -37,14 +37,15 @@ export function nodeHandler(
     } catch (error) {
       const what = 'The service cannot answer.'
       const { message } = toError(error)
-      harmless(logger).error(what, { reason: message })
-      // Whoever sets up the service should read about a wrong setup in the response, also in a page.
+      nonThrowing(logger).error(what, { reason: message })
+      // Show a configuration error in the response, also to a page, so that the developer who sets up the service sees
+      // it.
       const shown = isSyncError(error, 'ConfigurationError') ? message : what
       const isPreflight = request.method === 'OPTIONS'
       // A page cannot read the response of a request whose preflight failed.
       const response = isPreflight
         ? new Response(null, { status: 204, headers: { 'Access-Control-Allow-Headers': pageHeaders.join() } })
-        : refusalOf(new Failure(500, 'internal', shown))
+        : failureResponse(new Failure(500, 'internal', shown))
       response.headers.set('Access-Control-Allow-Origin', '*')
       return response
     }
@@ -52,12 +53,12 @@ export function nodeHandler(
   return async (incoming, outgoing) => {
     try {
       const response = await answer(incoming, outgoing)
-      dropRest(incoming)
+      discardBody(incoming)
       await sendResponse(response, outgoing)
     } catch (error) {
       // The client disconnected, or reading the body failed: no response can be sent.
-      harmless(logger).debug('A connection ended early.', { reason: toError(error).message })
-      breakOff(outgoing)
+      nonThrowing(logger).debug('A connection ended early.', { reason: toError(error).message })
+      abortResponse(outgoing)
     }
   }
 }

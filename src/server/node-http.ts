@@ -59,11 +59,13 @@ export function toRequest(incoming: Incoming, signal?: AbortSignal): Request | u
 
 /** The response to a request that cannot be converted. */
 export function badRequest(): Response {
-  return refusalOf(new Failure(400, 'bad_request', 'The URL or the method of the request is not valid.'))
+  return failureResponse(
+    new Failure(400, 'bad_request', 'The URL or the method of the request is not valid.'),
+  )
 }
 
 /** A response that also closes the connection. */
-export function refusalOf({ status, body, headers }: Failure): Response {
+export function failureResponse({ status, body, headers }: Failure): Response {
   const closing = { ...headers, 'Cache-Control': 'no-store', Connection: 'close' }
   return Response.json(body, { status, headers: closing })
 }
@@ -86,7 +88,7 @@ export async function sendResponse(response: Response, outgoing: Outgoing, maxMs
     outgoing.end()
     return
   }
-  outgoing.setTimeout(maxMs, () => breakOff(outgoing))
+  outgoing.setTimeout(maxMs, () => abortResponse(outgoing))
   // Node and the web have different types for the same stream.
   const body = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0])
   if ('stream' in outgoing) onAborted(outgoing.stream, () => body.destroy())
@@ -99,14 +101,14 @@ function onAborted(stream: Http2Stream, listener: () => void): void {
   else stream.once('aborted', listener)
 }
 
-/** Breaks off a response, so that the client cannot take it for a complete one. */
-export function breakOff(outgoing: Outgoing): void {
+/** Aborts a response, so that it does not look complete to the client. */
+export function abortResponse(outgoing: Outgoing): void {
   if ('stream' in outgoing) outgoing.stream.close(outgoing.stream.writableFinished ? noError : internalError)
   else outgoing.destroy()
 }
 
 /** Discards the unread rest of a request body: it would block the next requests on the connection. */
-export function dropRest(incoming: Incoming): void {
+export function discardBody(incoming: Incoming): void {
   if (!incoming.complete) incoming.removeAllListeners('data').resume()
 }
 

@@ -4,7 +4,7 @@ import { ConfigurationError, toError } from '../base/errors.ts'
  * Loads an optional dependency. Rejects with a ConfigurationError that says how to install the package, or why it does
  * not load.
  */
-export async function peer<T>(name: string, load: () => Promise<T>): Promise<T> {
+export async function loadPeer<T>(name: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load()
   } catch (cause) {

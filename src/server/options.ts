@@ -1,14 +1,14 @@
 import { check } from '../base/check-options.ts'
 import { resolveEnvironment } from '../base/environment.default.ts'
 import type { Clock, Random } from '../base/environment.ts'
-import { harmless, type Logger, silentLogger } from '../base/logger.ts'
+import { type Logger, nonThrowing, silentLogger } from '../base/logger.ts'
 import { defineModels, type ModelDefinitions, type Models } from '../models/models.ts'
 import { isObject } from '../protocol/json.ts'
 import { maxOps } from '../protocol/tx.ts'
 import type { Authenticate } from './auth/caller.ts'
 import { isOwner } from './auth/owners.ts'
 import type { OnCommit } from './change-hook.ts'
-import { type Given, given } from './defined.ts'
+import { type Defined, defined } from './defined.ts'
 import type { ActAs } from './http/act-as.ts'
 import type { Authorize } from './http/authorize.ts'
 import type { Prepare } from './http/prepare.ts'
@@ -19,7 +19,7 @@ import type { RateLimit } from './ops/rate-limit.ts'
 
 export interface SyncServiceOptions {
   /**
-   * Where the records are stored. `'memory:'` keeps them until the process ends. A string like
+   * The database of the records. `'memory:'` keeps them until the process ends. A string like
    * `postgres://user:password@host/database` names a PostgreSQL database. Any other string names a folder, which only
    * one process may use at a time. A {@link Log} object is used as it is.
    */
@@ -104,7 +104,7 @@ type Undefaulted =
   | 'prepare'
   | 'rateLimit'
 
-export type ResolvedOptions = Required<Given<Omit<SyncServiceOptions, Undefaulted>>> & {
+export type ResolvedOptions = Required<Defined<Omit<SyncServiceOptions, Undefaulted>>> & {
   readonly allowedOrigins: readonly string[] | undefined
   readonly as: ActAs | undefined
   readonly authorize: Authorize | undefined
@@ -204,14 +204,14 @@ export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
     logger: silentLogger,
     clock,
     random,
-    ...given(options),
+    ...defined(options),
     models: options.models && defineModels(options.models),
   }
   for (const [option, [accepts, what]] of Object.entries(expected)) {
     const value = resolved[option as keyof SyncServiceOptions]
     check(option, value, [() => accepts(value, resolved.path), what])
   }
-  return { ...resolved, logger: harmless(resolved.logger) }
+  return { ...resolved, logger: nonThrowing(resolved.logger) }
 }
 
 /** Whether `text` is an origin in the only form in which a browser sends it (RFC 6454, section 6.2). */

@@ -10,8 +10,8 @@ import { nodeHandler } from './node-handler.ts'
 import type { SyncService } from './service.ts'
 
 /**
- * How long an idle connection stays open, in ms. This is longer than proxies keep theirs: else a proxy would send a
- * request on a connection that is just being closed.
+ * How long an idle connection stays open, in ms: longer than a proxy keeps it open. Otherwise, the proxy could send a
+ * request while the connection is being closed.
  */
 const keepAliveMs = 75_000
 
@@ -28,7 +28,7 @@ export interface ServeOptions {
   readonly clock?: Clock | undefined
 }
 
-export interface Served {
+export interface RunningServer {
   /** The base URL for a client, like `http://127.0.0.1:8080/sync/v1`. */
   readonly url: string
   /**
@@ -42,7 +42,7 @@ export interface Served {
  * Serves `service` on Node, by HTTP and by WebSocket (package `ws`). Resolves once it listens. Rejects if the port
  * cannot be used or a package is missing, and with a ConfigurationError for an invalid option.
  */
-export async function serve(service: SyncService, options: ServeOptions): Promise<Served> {
+export async function serve(service: SyncService, options: ServeOptions): Promise<RunningServer> {
   const {
     port,
     host = '127.0.0.1',

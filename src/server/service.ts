@@ -2,7 +2,7 @@ import { type Check, check, checkOptions } from '../base/check-options.ts'
 import type { TxOp } from '../protocol/tx.ts'
 import type { Caller } from './auth/caller.ts'
 import { socketRequest } from './auth/credentials.ts'
-import { type CommittedBy, tellOf } from './change-hook.ts'
+import { type CommittedBy, commitListener } from './change-hook.ts'
 import { createApp } from './http/app.ts'
 import type { App } from './http/env.ts'
 import { Failure } from './http/failure.ts'
@@ -12,7 +12,7 @@ import { MemoryLog, type MemoryLogOptions } from './log/memory-log.ts'
 import { ownershipJudge } from './log/ownership.ts'
 import { resolveOptions, type SyncServiceOptions } from './options.ts'
 import { listOwners, queryRecords, type RecordQuery } from './query-records.ts'
-import type { Standing } from './realtime/connection.ts'
+import type { CredentialCheck } from './realtime/connection.ts'
 import { Hub } from './realtime/hub.ts'
 import { type AcceptSocket, closeCodes, type ServerSocket } from './realtime/server-socket.ts'
 import { type DataRecord, recordReader } from './record.ts'
@@ -41,8 +41,8 @@ export interface SyncService {
   connect(socket: ServerSocket, request: Request): Promise<void>
   /**
    * Applies all of `ops`, or none of them, to records of any owner. If an op changes the owner field of a record, the
-   * record moves to the new owner; a `put` that names no owner leaves it with its owner. `models` apply. Resolves with the `sid` of the last change, or the head if nothing
-   * changed. Rejects with a WriteRejectedError.
+   * record moves to the new owner; a `put` that names no owner leaves it with its owner. `models` apply. Resolves with
+   * the `sid` of the last change, or the head if nothing changed. Rejects with a WriteRejectedError.
    */
   write(ops: readonly TxOp[]): Promise<{ readonly sid: number }>
   /** Resolves with the record of any owner, or with `undefined` if there is none. */
@@ -64,9 +64,9 @@ export interface SyncService {
    */
   remove(options: RemoveOptions): Promise<{ readonly records: number }>
   /**
-   * Closes the sockets of all callers for which `match` returns true. Call it when their access has ended, or when their
-   * owners have changed. No change is pushed to them any more; beyond 100 sockets, they are closed within 60 s, so that
-   * not all clients fetch a snapshot at once.
+   * Closes the sockets of all callers for which `match` returns true. Call it when their access has ended, or when
+   * their owners have changed. No change is pushed to them any more; beyond 100 sockets, they are closed within 60 s,
+   * so that not all clients fetch a snapshot at once.
    */
   revoke(match: (caller: Caller) => boolean): void
   /**
@@ -82,8 +82,8 @@ const isName: Check = [(value) => typeof value === 'string' && value !== '', 'a 
 const removeChecks = { owner: isName, userId: isName }
 
 /**
- * Names what a position refers to: the epoch. Another history has another epoch, and so have other owners. `owners` are
- * sorted.
+ * Returns the epoch, which identifies the data that a position refers to. It differs for each history and for each set
+ * of owners. `owners` are sorted.
  */
 export type EpochOf = (history: string, ownerField: string, owners: readonly string[]) => string
 
@@ -104,7 +104,7 @@ export function createServiceWith(
   const { heartbeatMs, recheckMs, maxBufferedBytes } = resolved
   const log = typeof database === 'string' ? new MemoryLog({ clock, random, retention }) : database
   const judge = ownershipJudge({ ownerField, models, maxRecordBytes })
-  const listenerFor = (by?: CommittedBy) => onCommit && tellOf(onCommit, logger, by)
+  const listenerFor = (by?: CommittedBy) => onCommit && commitListener(onCommit, logger, by)
   const shared = {
     log,
     logger,
@@ -124,7 +124,7 @@ export function createServiceWith(
       stopping: () => closed,
       sockets: () => hub.size,
     }).catch((error: unknown) => {
-      // Try again with the next request: a missing package may be installed by then.
+      // Try again with the next request: a missing package may be installed meanwhile.
       app = undefined
       throw error
     })
@@ -146,7 +146,7 @@ export function createServiceWith(
       const upgradeRequest = socketRequest(request)
       const response = await (await start()).fetch(upgradeRequest, {
         admit: (identity) => {
-          const again = () => standingOf(upgradeRequest, identity, resolved)
+          const again = () => checkAgain(upgradeRequest, identity, resolved)
           accept = (socket) => void hub.add(socket, identity, { at, again })
         },
       })
@@ -190,8 +190,12 @@ export function createServiceWith(
   return service
 }
 
-/** Whether the credentials of `request` still belong to the same user with the same owners, in whatever order. */
-async function standingOf(request: Request, before: Identity, options: IdentifyOptions): Promise<Standing> {
+/** Whether the credentials of `request` still belong to the same user with the same owners, in any order. */
+async function checkAgain(
+  request: Request,
+  before: Identity,
+  options: IdentifyOptions,
+): Promise<CredentialCheck> {
   try {
     const { caller, owners } = await identify(request, options)
     const isSame = caller.userId === before.caller.userId && hasSame(owners, before.owners)
@@ -202,7 +206,7 @@ async function standingOf(request: Request, before: Identity, options: IdentifyO
   }
 }
 
-/** Whether two lists without duplicates have the same items, in whatever order. */
+/** Whether two lists without duplicates have the same items, in any order. */
 function hasSame(owners: readonly string[], others: readonly string[]): boolean {
   const set = new Set(others)
   return owners.length === set.size && owners.every((owner) => set.has(owner))

@@ -10,7 +10,7 @@ export type UpgradingServer = Pick<EventEmitter, 'on' | 'off' | 'listenerCount' 
 }
 
 /** The handler for the socket requests of one service. */
-export interface Door {
+export interface UpgradeHandler {
   /** The path under which the endpoints are, like `/sync/v1`. */
   readonly path: string
   take(incoming: IncomingMessage, socket: Duplex, head: Buffer): void
@@ -25,20 +25,20 @@ const maxReadAgain = 100
 const gates = new WeakMap<UpgradingServer, UpgradeGate>()
 
 /**
- * Lets `door` handle the socket requests of its service on `server`, until the returned function is called. If nothing
- * else opens sockets on `server`, the first door also gets the socket requests for unknown paths.
+ * Lets `handler` handle the socket requests of its service on `server`, until the returned function is called. If nothing
+ * else opens sockets on `server`, the first handler also gets the socket requests for unknown paths.
  */
-export function takeUpgrades(server: UpgradingServer, door: Door): Unsubscribe {
+export function takeUpgrades(server: UpgradingServer, handler: UpgradeHandler): Unsubscribe {
   const gate = gates.get(server) ?? new UpgradeGate(server)
   gates.set(server, gate)
-  gate.add(door)
-  return () => gate.remove(door)
+  gate.add(handler)
+  return () => gate.remove(handler)
 }
 
 /** Sorts the upgrade requests of one server: for one of the services, for other handlers, or not for a WebSocket. */
 class UpgradeGate {
   readonly #server: UpgradingServer
-  readonly #doors = new Set<Door>()
+  readonly #handlers = new Set<UpgradeHandler>()
   readonly #readAgain = new WeakMap<Duplex, number>()
   #unwatch: Unsubscribe = () => {}
 
@@ -46,13 +46,13 @@ class UpgradeGate {
     this.#server = server
   }
 
-  add(door: Door): void {
-    if (this.#doors.size === 0) this.#unwatch = this.#watch()
-    this.#doors.add(door)
+  add(handler: UpgradeHandler): void {
+    if (this.#handlers.size === 0) this.#unwatch = this.#watch()
+    this.#handlers.add(handler)
   }
 
-  remove(door: Door): void {
-    if (this.#doors.delete(door) && this.#doors.size === 0) this.#unwatch()
+  remove(handler: UpgradeHandler): void {
+    if (this.#handlers.delete(handler) && this.#handlers.size === 0) this.#unwatch()
   }
 
   #watch(): Unsubscribe {
@@ -75,17 +75,17 @@ class UpgradeGate {
       return answerPlainly(this.#server, incoming, socket, head, count >= maxReadAgain)
     }
     const path = pathOf(incoming)
-    const [first] = this.#doors
-    const named = [...this.#doors].find((door) => path === `${door.path}/ws`)
-    const door = named ?? (this.#isAlone ? first : undefined)
-    door?.take(incoming, socket, head)
+    const [first] = this.#handlers
+    const named = [...this.#handlers].find((handler) => path === `${handler.path}/ws`)
+    const handler = named ?? (this.#isAlone ? first : undefined)
+    handler?.take(incoming, socket, head)
   }
 
   /** Whether the request asks for an upgrade to anything but a WebSocket, and no other handler could know it. */
   #isIgnored(incoming: IncomingMessage): boolean {
     if (incoming.headers.upgrade?.toLowerCase() === 'websocket') return false
     const path = pathOf(incoming)
-    return this.#isAlone || [...this.#doors].some((door) => path.startsWith(`${door.path}/`))
+    return this.#isAlone || [...this.#handlers].some((handler) => path.startsWith(`${handler.path}/`))
   }
 
   get #isAlone(): boolean {

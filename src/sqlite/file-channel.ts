@@ -1,5 +1,5 @@
 import type { BroadcastChannelConstructor, BroadcastChannelLike, Environment } from '../base/environment.ts'
-import { newName } from '../base/ids.ts'
+import { randomName } from '../base/ids.ts'
 import { isWithin } from '../base/is-within.ts'
 import { isObject } from '../protocol/json.ts'
 import type { ClientsFile } from './clients-file.ts'
@@ -23,7 +23,7 @@ export function fileChannel(
   return class FileChannel implements BroadcastChannelLike {
     onmessage: BroadcastChannelLike['onmessage'] = null
     readonly #name: string
-    readonly #id = newName(random)
+    readonly #id = randomName(random)
     readonly #unwatch
     #isClosed = false
     /** The number of the last message that counts as heard; `undefined` until the file can be read. */

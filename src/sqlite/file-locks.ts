@@ -1,5 +1,5 @@
 import type { Environment, Locks } from '../base/environment.ts'
-import { newName } from '../base/ids.ts'
+import { randomName } from '../base/ids.ts'
 import { isWithin } from '../base/is-within.ts'
 import { onAbort } from '../base/on-abort.ts'
 import type { ClientsFile } from './clients-file.ts'
@@ -52,7 +52,7 @@ export function fileLocks(
     request: (name, { ifAvailable = false, steal = false, signal }, body) =>
       new Promise((resolve, reject) => {
         signal?.throwIfAborted()
-        const holder = newName(random)
+        const holder = randomName(random)
         let isHeld = false
         const look = () => {
           if (isHeld) {

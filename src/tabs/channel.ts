@@ -1,6 +1,6 @@
 import type { BroadcastChannelConstructor, BroadcastChannelLike, Random } from '../base/environment.ts'
 import type { SyncError } from '../base/errors.ts'
-import { newName } from '../base/ids.ts'
+import { randomName } from '../base/ids.ts'
 import type { OutboxNews } from '../persistence/outbox.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
 import { isObject } from '../protocol/json.ts'
@@ -93,7 +93,7 @@ export class TabChannel<Status> {
     if (!BroadcastChannel || (this.#channel && name === this.#name)) return
     this.close()
     this.#name = name
-    this.#id = newName(random)
+    this.#id = randomName(random)
     this.#posted = 0
     this.#heard.clear()
     this.#channel = new BroadcastChannel(name)

@@ -8,7 +8,7 @@ import type { SyncServiceOptions } from '../server/options.ts'
 import type { AcceptSocket } from '../server/realtime/server-socket.ts'
 import { createServiceWith, type SyncService } from '../server/service.ts'
 import { isName } from './checks.ts'
-import { type Answer, FaultPlan } from './faults.ts'
+import { FaultPlan, type ServerResponse } from './faults.ts'
 import { type BreakableSocket, Sockets } from './sockets.ts'
 import { Tokens } from './tokens.ts'
 
@@ -131,7 +131,7 @@ export class Backend {
     return { log, service }
   }
 
-  async #receive(request: Request, ask: () => Promise<Answer>): Promise<Answer> {
+  async #receive(request: Request, ask: () => Promise<ServerResponse>): Promise<ServerResponse> {
     if (!this.listening) throw new Error('Connection refused.')
     const { endpoint } = await this.#note(request)
     const work = () => this.#options.during(ask())

@@ -37,15 +37,15 @@ export interface FaultyResponseOptions extends FaultScope {
 }
 
 /** A response, or the function that accepts the requested socket. */
-export type Answer = Response | AcceptSocket
+export type ServerResponse = Response | AcceptSocket
 
 /**
  * Handles a request instead of the service. `ask` passes the request to the service. Rejects if the connection breaks.
  */
-export type Fault = (ask: () => Promise<Answer>, request: Request) => Promise<Answer>
+export type Fault = (ask: () => Promise<ServerResponse>, request: Request) => Promise<ServerResponse>
 
 /** The service handles the request at once, and the response comes `ms` later. */
-export function lateBy(ms: number, clock: Pick<Clock, 'after'>): Fault {
+export function delayedBy(ms: number, clock: Pick<Clock, 'after'>): Fault {
   check('ms', ms, isDuration)
   return async (ask) => {
     const answer = await ask()
@@ -57,10 +57,10 @@ export function lateBy(ms: number, clock: Pick<Clock, 'after'>): Fault {
 }
 
 /** The request does not reach the service, and never gets a response. */
-export const unheard: Fault = () => new Promise(() => {})
+export const unanswered: Fault = () => new Promise(() => {})
 
 /** The service handles the request, and the connection breaks before the response. */
-export const lost: Fault = async (ask) => {
+export const responseLost: Fault = async (ask) => {
   await ask()
   throw new Error('The connection broke.')
 }
@@ -138,7 +138,9 @@ export class FaultPlan {
 
   /** Whether requests get no response until `heal`. */
   get mute(): boolean {
-    return this.#planned.some(({ fault, times }) => fault === unheard && times === Number.POSITIVE_INFINITY)
+    return this.#planned.some(
+      ({ fault, times }) => fault === unanswered && times === Number.POSITIVE_INFINITY,
+    )
   }
 
   /** Returns the first fault that applies to `endpoint`, and counts the request. */

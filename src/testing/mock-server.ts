@@ -8,15 +8,15 @@ import { Backend, type MockRequest } from './backend.ts'
 import { isName, oneOf } from './checks.ts'
 import { type MockClientOptions, MockDevice, mockClosed } from './device.ts'
 import {
+  delayedBy,
   type FaultScope,
   type FaultyResponse,
   type FaultyResponseOptions,
   faultyResponse,
   isCount,
-  lateBy,
-  lost,
   rejection,
-  unheard,
+  responseLost,
+  unanswered,
   wrongChecks,
 } from './faults.ts'
 import type { MockSyncServerOptions } from './options.ts'
@@ -203,7 +203,7 @@ export class MockSyncServer<C extends Clock = Clock> {
 
   /** Handles the next request at once, and delays its response by `ms`. */
   late(ms: number, scope: FaultScope = {}): void {
-    this.#backend.faults.add(lateBy(ms, this.#timers), scope)
+    this.#backend.faults.add(delayedBy(ms, this.#timers), scope)
   }
 
   /** Sends a response that breaks the protocol to the next request. */
@@ -213,12 +213,12 @@ export class MockSyncServer<C extends Clock = Clock> {
 
   /** Ignores the next request: it has no effect and gets no response. */
   never(scope: FaultScope = {}): void {
-    this.#backend.faults.add(unheard, scope)
+    this.#backend.faults.add(unanswered, scope)
   }
 
   /** Handles the next request, and breaks the connection before the response. */
-  loseAnswer(scope: FaultScope = {}): void {
-    this.#backend.faults.add(lost, scope)
+  loseResponse(scope: FaultScope = {}): void {
+    this.#backend.faults.add(responseLost, scope)
   }
 
   /** Rejects each transaction of the next request to `tx` with `code`, without applying any. */

@@ -13,7 +13,7 @@ export interface SettleOptions {
   readonly limitMs?: number
 }
 
-export interface Scene {
+export interface SettleTarget {
   readonly clock: Clock
   readonly backend: Backend
   readonly devices: readonly MockDevice[]
@@ -25,7 +25,7 @@ const stepMs = 20
 
 /** Resolves after `quietMs` without activity. Rejects with an Error that names the activity after `limitMs`. */
 export async function settled(
-  scene: Scene,
+  scene: SettleTarget,
   options: SettleOptions,
   usual: Required<SettleOptions>,
 ): Promise<void> {
@@ -53,7 +53,7 @@ export async function settled(
 }
 
 /** Describes the current activity; `undefined` if there is none. */
-function activityOf({ backend, devices }: Scene): string | undefined {
+function activityOf({ backend, devices }: SettleTarget): string | undefined {
   for (const { clients, network, environment } of devices) {
     if (network.calls > 0 && !backend.faults.mute) return `requests without a response: ${network.calls}`
     if (network.busy) return 'a socket message is in transit'

@@ -47,7 +47,7 @@ export class Tokens {
     for (const token of this.#tokens.values()) if (token.identity === identity) token.refused ??= refused
   }
 
-  /** Whether the token that `caller` was authenticated by is refused by now. */
+  /** Whether the token that authenticated `caller` is refused now. */
   hasEnded(caller: Caller): boolean {
     return this.#tokenOfCaller.get(caller)?.refused !== undefined
   }

@@ -7,8 +7,8 @@ interface Member {
 
 export interface VirtualChannelsOptions {
   /**
-   * Called for each message and each page that it is for. `deliver` may be called later, again, or never. `message`:
-   * its content.
+   * Called for each message and each page that receives it. `deliver` delivers the message, and may be called later,
+   * again, or never. `message`: its content.
    */
   readonly carry?: (deliver: () => void, message: unknown) => void
 }
@@ -22,7 +22,7 @@ export class VirtualChannels {
     this.#carry = carry
   }
 
-  /** The constructor as one page sees it. `crash`: the page is gone, and with it all its channels. */
+  /** The constructor for one page. `crash` closes all channels of the page. */
   page(): BroadcastChannelConstructor & { readonly crash: () => void } {
     const own = new Set<Member>()
     let isGone = false

@@ -13,7 +13,7 @@ export class VirtualLocks {
   readonly #queues = new Map<string, Request[]>()
 
   /**
-   * The locks as one page sees them. `freeze`: the page keeps its locks and takes no others. `crash`: the page is gone,
+   * The locks for one page. `freeze`: the page keeps its locks and takes no others. `crash`: the page is gone,
    * and with it all its locks and requests.
    */
   page(): Locks & { readonly freeze: () => void; readonly crash: () => void } {

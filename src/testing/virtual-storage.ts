@@ -1,10 +1,10 @@
 import type { LocalStorageLike, StorageManagerLike } from '../base/environment.ts'
 
-/** What a browser says of the storage of an origin, as set by a test. */
+/** The storage of an origin as a browser reports it, set by a test. */
 export class VirtualStorageManager implements StorageManagerLike {
-  /** What is stored, in bytes. */
+  /** The number of stored bytes. */
   usage = 0
-  /** What may be stored, in bytes. Nothing enforces it. */
+  /** The maximum number of stored bytes. It is not enforced. */
   quota = 10_000_000_000
   /** Whether the browser keeps the data. */
   isPersisted = false

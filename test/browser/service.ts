@@ -2,7 +2,13 @@ import { resolveEnvironment } from '../../src/base/environment.default.ts'
 import type { Payload } from '../../src/index.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
 import type { TxOp } from '../../src/protocol/tx.ts'
-import { createSyncService, MemoryLog, type Served, type SyncService, serve } from '../../src/server/index.ts'
+import {
+  createSyncService,
+  MemoryLog,
+  type RunningServer,
+  type SyncService,
+  serve,
+} from '../../src/server/index.ts'
 import { seededRandom } from '../../src/testing/virtual-random.ts'
 
 /** A service on a real network, which can be away, and can leave transactions unanswered that it has committed. */
@@ -10,7 +16,7 @@ export class Service {
   readonly log = new MemoryLog({ clock: resolveEnvironment().clock, random: seededRandom(1) })
   committed: Promise<void> | undefined
   readonly #service: SyncService
-  #served: Served | undefined
+  #served: RunningServer | undefined
   #url = 'http://127.0.0.1:0'
   #tellCommitted: (() => void) | undefined
 

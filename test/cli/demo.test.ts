@@ -20,7 +20,7 @@ const start = async () => {
   return serving
 }
 
-test('it prints a token for each of two users, who see their own tasks, and SIGINT ends it with 0', async () => {
+test('`demo` prints tokens for two users, who see their own tasks, and exits with 0 at SIGINT', async () => {
   const demo = await start()
   for (const user of ['ada', 'bob']) {
     const [, token] = new RegExp(`^${user} +(\\S+)$`, 'm').exec(demo.printed()) ?? []
@@ -35,7 +35,7 @@ test('it prints a token for each of two users, who see their own tasks, and SIGI
   expect(demo.told()).toBe('')
 })
 
-test('the client that it prints shows the tasks, and adds one', async () => {
+test('the client code that `demo` prints shows the tasks, and adds one', async () => {
   const demo = await start()
   const [, program = ''] = /^(import [\s\S]+?)^Control-C/m.exec(demo.printed()) ?? []
   const outfile = join(root, 'node_modules', '.cache', `instep-demo-${process.pid}`, 'demo.mjs')
@@ -64,7 +64,7 @@ test('the client that it prints shows the tasks, and adds one', async () => {
   }
 })
 
-test('a port that is in use ends it with 1 and one sentence', async () => {
+test('if the port is in use, `demo` exits with 1 and one sentence', async () => {
   const { url } = await start()
   const { code, stderr } = await instep(['demo', '--port', new URL(url).port])
   expect(code).toBe(1)

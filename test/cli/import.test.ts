@@ -66,7 +66,7 @@ test.each([
   ])
 })
 
-test('what was imported by one owner field is neither added to nor served by another', async () => {
+test('records imported with one owner field are neither added to nor served with another', async () => {
   const path = file('owned.ndjson', '{"id":"i1","organizationId":"acme"}')
   expect((await importing(path, '--owner-field', 'organizationId')).code).toBe(0)
   const failed = {
@@ -81,7 +81,7 @@ test('what was imported by one owner field is neither added to nor served by ano
   expect(await rowsOf('acme')).toHaveLength(1)
 })
 
-test('the owner, and the field of the id, can be said for all', async () => {
+test('options set the owner and the id field for all records', async () => {
   const path = file('keys.txt', '{"key":7,"title":"x","id":"of another kind"}')
   const options = [
     '--owner',
@@ -98,7 +98,7 @@ test('the owner, and the field of the id, can be said for all', async () => {
   expect(await rowsOf('acme')).toEqual([{ t: 'Issue', id: '7', v: 1, p }])
 })
 
-test('each line that is wrong is told with its number, and nothing is written', async () => {
+test('each faulty line is reported with its number, and nothing is written', async () => {
   const good = '{"id":"good","userId":"ann"}'
   const lines = [
     good,
@@ -133,7 +133,7 @@ test('each line that is wrong is told with its number, and nothing is written', 
   expect((await called(['status', '--database', database])).stderr).toContain('it has no tables of Instep')
 })
 
-test('an id that comes again far down is told before anything is written, unless the later is to replace the earlier', async () => {
+test('a duplicate id is reported before anything is written, unless `--replace` is set', async () => {
   const lines = Array.from({ length: 1_500 }, (_, n) => `{"id":"i${n % 1_400}","userId":"ann","n":${n}}`)
   const path = file('twice.ndjson', lines.join('\n'))
   expect(await importing(path)).toMatchObject({
@@ -148,7 +148,7 @@ test('an id that comes again far down is told before anything is written, unless
 })
 
 test.each([
-  ['no array', 'x.json', '{"a":1}', 'one JSON array of records; line 1 breaks it'],
+  ['JSON that is not an array', 'x.json', '{"a":1}', 'one JSON array of records; line 1 breaks it'],
   [
     'an array that ends early',
     'x.json',
@@ -156,22 +156,22 @@ test.each([
     'one JSON array of records; line 2 breaks it',
   ],
   ['a column without a name', 'x.csv', 'id,,userId\n', 'name each column'],
-  ['a file that should name its columns, and is empty', 'x.csv', '', 'name each column'],
+  ['an empty CSV file', 'x.csv', '', 'name each column'],
   ['a column that is named twice', 'x.csv', 'id,userId,n,n\n1,ann,1,2', 'Line 1 names the column n twice.'],
   [
-    'a column of no kind',
+    'a column of an unknown kind',
     'x.csv',
     'id,userId,done:bool\n1,ann,true',
     'Line 1 sets the kind of the column done to bool',
   ],
   ['a short row', 'x.csv', 'id,userId\n1', 'Line 2: the record has 1 cells, but line 1 names 2 columns.'],
   [
-    'another kind',
+    'a cell of another kind',
     'x.csv',
     'id,userId,n:number\n1,ann,two',
     'a cell in the column n that is not of its kind',
   ],
-  ['other bytes', 'x.csv', Buffer.from([0x69, 0x64, 0xff]).toString('latin1'), undefined],
+  ['bytes that are not UTF-8', 'x.csv', Buffer.from([0x69, 0x64, 0xff]).toString('latin1'), undefined],
 ])('%s is refused', async (_, name, text, sentence) => {
   const path = join(folder, name)
   writeFileSync(path, text, sentence === undefined ? 'latin1' : 'utf8')
@@ -180,7 +180,7 @@ test.each([
   expect(stderr).toContain(sentence ?? 'is not in UTF-8')
 })
 
-test('a record that is longer than clients are given is told with its line', async () => {
+test('a record that is too long for clients is reported with its line', async () => {
   const path = file('long.ndjson', `{"id":"1","userId":"ann","text":"${'x'.repeat(1_100_000)}"}`)
   const { code, stderr } = await importing(path)
   expect([code, stderr.split('\n')[0]]).toEqual([1, 'Line 1: the record is longer than 1048576 bytes.'])
@@ -192,7 +192,7 @@ test.each<[name: string, head: string, between: string, end: string]>([
   ['large.ndjson', '', '\n', '\n'],
   ['large.csv', 'id,userId,text\n', '\n', '\n'],
 ])(
-  '%s may be larger than the memory that there is for it',
+  '%s may be larger than the memory',
   async (name, head, between, end) => {
     const text = 'x'.repeat(10_000)
     const isCsv = name.endsWith('.csv')
@@ -214,7 +214,7 @@ test.each<[name: string, head: string, between: string, end: string]>([
   60_000,
 )
 
-test('long records are written fewer at a time, so that many of them need no more memory', async () => {
+test('long records are written in smaller batches, so that they need no more memory', async () => {
   const path = file('long.ndjson', '')
   const text = 'x'.repeat(600_000)
   for (let n = 0; n < 40; n += 1)
@@ -224,12 +224,12 @@ test('long records are written fewer at a time, so that many of them need no mor
   expect(ended).toEqual({ code: 0, stdout: '40 records written; the database is at 40.\n', stderr: '' })
 })
 
-test('what is no file is refused', async () => {
+test('a path that is not a file is refused', async () => {
   const { code, stderr } = await importing(folder, '--format', 'csv')
   expect([code, stderr]).toEqual([1, `${folder} is not a file; name a file that contains the records.\n`])
 })
 
-test('records that are there already are left as they are, unless they are to be replaced', async () => {
+test('existing records are kept, unless `--replace` is set', async () => {
   await importing(file('old.ndjson', '{"id":"i1","userId":"ann","old":true}'))
   const path = file('new.ndjson', '{"id":"i1","userId":"ann"}')
   const { code, stderr } = await importing(path)
@@ -241,7 +241,7 @@ test('records that are there already are left as they are, unless they are to be
   expect(await rowsOf('ann')).toEqual([{ t: 'Issue', id: 'i1', v: 2, p: { userId: 'ann' } }])
 })
 
-describe('an import that stops halfway says how many records were written, and goes on when it is run again', () => {
+describe('an interrupted import says how many records were written, and continues when it is repeated', () => {
   const stopped = async (stop: (child: ChildProcess) => unknown) => {
     const lines = Array.from({ length: 12_000 }, (_, n) => `{"id":"i${n}","userId":"ann"}`)
     const path = file('halfway.ndjson', lines.join('\n'))
@@ -275,7 +275,7 @@ describe('an import that stops halfway says how many records were written, and g
   }, 60_000)
 })
 
-test('a new history is begun in no database but one of Instep’s, and nothing is made in another', async () => {
+test('`epoch --new` refuses a database without tables of Instep, and creates none', async () => {
   const { code, stdout, stderr } = await called(['epoch', '--new', '--database', database])
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
   expect(stderr).toMatch(/^The PostgreSQL at .+ cannot be used: it has no tables of Instep\.\n$/)
@@ -285,7 +285,7 @@ test('a new history is begun in no database but one of Instep’s, and nothing i
 })
 
 describe('with a database in use', () => {
-  test('status counts, and epoch --new ends the sockets of a service that runs', async () => {
+  test('`status` counts the records, and `epoch --new` closes the sockets of a running service', async () => {
     const rows = Array.from({ length: 2_500 }, (_, n) => ({
       id: `i${n}`,
       userId: n < 2_000 ? 'ann' : 'bob',
@@ -328,7 +328,7 @@ describe('with a database in use', () => {
     expect(await serving.end()).toBe(0)
   })
 
-  test('status tells of each type, and of the ten owners who have the most records', async () => {
+  test('`status` shows each type, and the ten owners with the most records', async () => {
     const owners = Array.from({ length: 12 }, (_, n) => `o${n + 10}`)
     const issues = [...owners, 'o21', 'o21', 'o15'].map((userId, n) => ({ id: `i${n}`, userId }))
     await importing(file('issues.json', JSON.stringify(issues)))
@@ -353,7 +353,7 @@ describe('with a database in use', () => {
     })
   })
 
-  test('what callers and files name says nothing to the terminal, and makes no line of its own', async () => {
+  test('names from callers and files cannot control the terminal, or start a new line', async () => {
     const evil = '\u001b]0;x\u0007\u009b31m\nrecords  0'
     const path = file('evil.json', JSON.stringify([{ id: evil, userId: evil }]))
     expect((await importing(path)).code).toBe(0)
@@ -371,7 +371,7 @@ describe('with a database in use', () => {
     for (const text of [stdout, again.stderr, stderr]) expect(text).not.toMatch(/[\0-\x09\x0b-\x1f\x7f-\x9f]/)
   })
 
-  test('a folder is as good as a PostgreSQL', async () => {
+  test('a folder works like a PostgreSQL', async () => {
     database = join(folder, 'data')
     const path = file('one.csv', 'id,userId\n1,ann\n')
     expect((await importing(path)).stdout).toBe('1 record written; the database is at 1.\n')

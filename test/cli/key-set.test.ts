@@ -57,7 +57,7 @@ async function statusesWith(
   return statuses
 }
 
-test('a provider’s key set lets in who has a token of it for this service, without a secret here', async () => {
+test('`serve` accepts tokens of a provider’s key set for this service, without a secret', async () => {
   const args = ['--jwks', jwks, '--audience', 'sync', '--issuer', 'login']
   const good = { aud: 'sync', iss: 'login' }
   const tokens = [
@@ -70,7 +70,7 @@ test('a provider’s key set lets in who has a token of it for this service, wit
   expect(await statusesWith(args, {}, tokens)).toEqual([200, 200, 401, 401, 401])
 })
 
-test('the environment and the config file say the same; `any` checks no audience, and other algorithms are none', async () => {
+test('environment and config file set the same options; `any` checks no audience, and other algorithms are refused', async () => {
   const config = join(folder, 'instep.json')
   writeFileSync(config, JSON.stringify({ jwks, algorithms: ['RS256'] }))
   const env = { INSTEP_CONFIG: config, INSTEP_AUDIENCE: 'any' }

@@ -15,7 +15,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-describe('the records of a database', () => {
+describe('commands for the records of a database', () => {
   let database = ''
   const run = (...args: string[]) => called([...args, '--database', database])
 
@@ -31,7 +31,7 @@ describe('the records of a database', () => {
     await service.close()
   })
 
-  test('are printed one by one, as JSON with their ids', async () => {
+  test('`get` prints a record as JSON with its id', async () => {
     const { code, stdout } = await run('get', 'Issue', 'i1')
     expect(code).toBe(0)
     expect(stdout.endsWith('}\n')).toBe(true)
@@ -44,7 +44,7 @@ describe('the records of a database', () => {
     })
   })
 
-  test('are listed one a line, by owner, conditions, limit and place', async () => {
+  test('`list` prints a record per line, by owner, conditions, limit and id to start after', async () => {
     const idsOf = async (...args: string[]) => {
       const { stdout } = await run('list', ...args)
       return stdout
@@ -58,7 +58,7 @@ describe('the records of a database', () => {
     expect(await run('list', 'Task')).toEqual({ code: 0, stdout: '', stderr: '' })
   })
 
-  test('are deleted one by one, or all of an owner, once that is confirmed', async () => {
+  test('`delete` deletes one record, or all of an owner after a confirmation', async () => {
     expect(await run('delete', 'Issue', 'i1')).toEqual({ code: 0, stdout: '1 record deleted.\n', stderr: '' })
     expect(await run('delete', 'Issue', 'i1')).toMatchObject({ code: 1, stderr: 'There is no Issue i1.\n' })
     expect(await run('delete', '--owner', 'ada')).toMatchObject({ code: 2 })
@@ -75,15 +75,15 @@ describe('the records of a database', () => {
 test.each<[string, string[], RegExp]>([
   ['no id', ['get', 'Issue'], /The argument <id> is missing/],
   ['no type', ['list'], /The argument <type> is missing/],
-  ['too much', ['get', 'Issue', 'i1', 'i2'], /`i2` is not expected/],
+  ['too many arguments', ['get', 'Issue', 'i1', 'i2'], /`i2` is not expected/],
   [
-    'conditions that are no JSON',
+    'conditions that are not JSON',
     ['list', 'Issue', '--where', 'status=open'],
     /`--where` must be a JSON object/,
   ],
   ['a record and an owner', ['delete', 'Issue', 'i1', '--owner', 'ada'], /but not both/],
-  ['all of nobody', ['delete', '--all'], /`--all` needs `--owner`/],
-])('%s ends with 2, and opens nothing', async (_, args, message) => {
+  ['`--all` without an owner', ['delete', '--all'], /`--all` needs `--owner`/],
+])('%s exits with 2, and opens nothing', async (_, args, message) => {
   const { code, stdout, stderr } = await called([...args, '--database', join(folder, 'nowhere')])
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toMatch(message)
@@ -94,7 +94,7 @@ test('an owner in the environment deletes nothing', async () => {
   expect(await called(args, { INSTEP_OWNER: 'ada' })).toMatchObject({ code: 2 })
 })
 
-test('where there is no database, none is created', async () => {
+test('a missing database is not created', async () => {
   for (const args of [
     ['get', 'Issue', 'i1'],
     ['list', 'Issue'],

@@ -9,7 +9,7 @@ import { readCsv } from '../../src/cli/records/csv.ts'
 import { type Row, rowsOf } from '../../src/cli/records/csv-rows.ts'
 import { readJson } from '../../src/cli/records/json.ts'
 import { readNdjson } from '../../src/cli/records/ndjson.ts'
-import type { Chunks, Numbered } from '../../src/cli/records/numbered.ts'
+import type { Chunks, NumberedRecord } from '../../src/cli/records/numbered-record.ts'
 import { recordFile } from '../../src/cli/records/read-records.ts'
 import { toOp } from '../../src/cli/records/to-op.ts'
 import { csvOracle } from './csv-oracle.ts'
@@ -24,17 +24,17 @@ async function* pieces(text: string, lengths: readonly number[]): Chunks & Async
   }
 }
 
-async function all(read: (chunks: Chunks) => AsyncIterable<Numbered>, text: string, lengths = [1]) {
-  const found: Numbered[] = []
+async function all(read: (chunks: Chunks) => AsyncIterable<NumberedRecord>, text: string, lengths = [1]) {
+  const found: NumberedRecord[] = []
   for await (const each of read(pieces(text, lengths))) found.push(each)
   return found
 }
 
-const recordsOf = (found: readonly Numbered[]) => found.map((each) => 'record' in each && each.record)
+const recordsOf = (found: readonly NumberedRecord[]) => found.map((each) => 'record' in each && each.record)
 const lengths = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 })
 const values = fc.array(fc.jsonValue(), { maxLength: 5 })
 
-test('any JSON array gives its items, however it is cut and laid out', async () => {
+test('a JSON array is read item by item, however it is formatted and split', async () => {
   await fc.assert(
     fc.asyncProperty(values, lengths, fc.constantFrom(0, 1, '\t'), async (items, cuts, indent) => {
       const found = await all(readJson, JSON.stringify(items, null, indent), cuts)
@@ -43,11 +43,11 @@ test('any JSON array gives its items, however it is cut and laid out', async () 
   )
 })
 
-test('around the array of a JSON file may be every kind of space that JSON has', async () => {
+test('any JSON white space may surround the array of a JSON file', async () => {
   expect(recordsOf(await all(readJson, ' \t\r\n[1]\t\r\n '))).toEqual([1])
 })
 
-test('in CSV, spaces around a name are none of it, and an empty line is no record', async () => {
+test('in CSV, spaces around a name are ignored, and an empty line is no record', async () => {
   const text = 'id, done:boolean \n1,true\n\n2,false\n'
   expect(recordsOf(await all(readCsv, text))).toEqual([
     { id: '1', done: true },
@@ -55,17 +55,17 @@ test('in CSV, spaces around a name are none of it, and an empty line is no recor
   ])
 })
 
-test.each(['x.jsonl', 'x.NDJSON'])('the ending of %s tells its format', async (name) => {
+test.each(['x.jsonl', 'x.NDJSON'])('the extension of %s sets the format', async (name) => {
   const folder = mkdtempSync(join(tmpdir(), 'instep-records-'))
   const path = join(folder, name)
   writeFileSync(path, '{"id":"1"}\n')
-  const found: Numbered[] = []
+  const found: NumberedRecord[] = []
   for await (const each of (await recordFile(path, undefined)).records()) found.push(each)
   rmSync(folder, { recursive: true })
   expect(recordsOf(found)).toEqual([{ id: '1' }])
 })
 
-test('any lines of JSON give their items, U+2028 within them too', async () => {
+test('NDJSON is read line by line, also with U+2028 in a line', async () => {
   await fc.assert(
     fc.asyncProperty(values, lengths, async (items, cuts) => {
       const text = ['"\u2028"', ...items.map((item) => JSON.stringify(item))].join('\n')
@@ -77,7 +77,7 @@ test('any lines of JSON give their items, U+2028 within them too', async () => {
   )
 })
 
-test('any cells in quotes come out of CSV as they went in', async () => {
+test('quoted CSV cells are read as they were written', async () => {
   const cell = fc.string({ minLength: 1, unit: fc.constantFrom('"', ',', '\n', '\r', 'a', 'ü', '😀') })
   await fc.assert(
     fc.asyncProperty(
@@ -94,7 +94,7 @@ test('any cells in quotes come out of CSV as they went in', async () => {
   )
 })
 
-test('any text gives the rows of the grammar and its first fault, however it is cut', async () => {
+test('any CSV text is read as its grammar says, up to the first fault, however it is split', async () => {
   const rowsAndFault = async (text: string, cuts: readonly number[]) => {
     const rows: Row[] = []
     try {
@@ -116,19 +116,19 @@ test('any text gives the rows of the grammar and its first fault, however it is 
   )
 })
 
-test('a character that is read in two parts stays whole, and a byte order mark is no text', async () => {
+test('a character that is split stays whole, and a byte order mark is skipped', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'instep-records-'))
   const path = join(folder, 'long.csv')
   const text = 'ü'.repeat(300_000)
   // A character begins at an even byte in one row, at an odd one in the other.
   writeFileSync(path, `\ufeff"a"\n${text}\n${text}.\n"${text}"\n`)
-  const found: Numbered[] = []
+  const found: NumberedRecord[] = []
   for await (const each of (await recordFile(path, undefined)).records()) found.push(each)
   rmSync(folder, { recursive: true })
   expect(recordsOf(found)).toEqual([{ a: text }, { a: `${text}.` }, { a: text }])
 })
 
-test('a file that can no longer be read is told in one sentence', async () => {
+test('the error for a file that disappears is one sentence', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'instep-records-'))
   const path = join(folder, 'gone.csv')
   writeFileSync(path, 'id\n')
@@ -139,7 +139,7 @@ test('a file that can no longer be read is told in one sentence', async () => {
   await expect(reading).rejects.toThrow(`The file ${path} cannot be read: ENOENT`)
 })
 
-test('a file that is not in UTF-8, and a path that leads nowhere, are told in one sentence', async () => {
+test('the errors for a file that is not in UTF-8 and for a wrong path are one sentence', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'instep-records-'))
   const path = join(folder, 'latin.csv')
   writeFileSync(path, 'id\nü\n', 'latin1')
@@ -151,7 +151,7 @@ test('a file that is not in UTF-8, and a path that leads nowhere, are told in on
   rmSync(folder, { recursive: true })
 })
 
-test('each record is told with the line on which it begins', async () => {
+test('each record is reported with the line on which it begins', async () => {
   expect(await all(readJson, '[\n  {\n"a": 1},\n\n {]}, {"b": 2}\n]')).toEqual([
     { line: 2, record: { a: 1 } },
     { line: 5, fault: 'is not JSON' },
@@ -163,7 +163,7 @@ test('each record is told with the line on which it begins', async () => {
   ])
 })
 
-test('a number that JSON does not hold exactly is no id, since two of them would become one', () => {
+test('a number that JSON cannot hold exactly is refused as an id, since two could become one', () => {
   const rules = {
     type: 'T',
     idField: 'id',
@@ -181,20 +181,20 @@ test('a number that JSON does not hold exactly is no id, since two of them would
   )
 })
 
-test('what looks empty is no number', async () => {
+test('a blank cell is not a number', async () => {
   expect(await all(readCsv, 'id,n:number\n1, \n')).toEqual([
     { line: 2, fault: 'has a cell in the column n that is not of its kind' },
   ])
 })
 
-test('a column can hold numbers, truths and JSON', async () => {
+test('a column can hold numbers, booleans and JSON', async () => {
   const head = 'id,n:number,done:boolean,tags:json,odd:ratio:string'
   expect(recordsOf(await all(readCsv, `${head}\n1,-2e3,false,"[1,""x""]",y\n`))).toEqual([
     { id: '1', n: -2_000, done: false, tags: [1, 'x'], 'odd:ratio': 'y' },
   ])
 })
 
-test('what is neither true nor false is no truth, and what JSON does not know is no JSON', async () => {
+test('any other text is neither a boolean nor JSON', async () => {
   for (const kind of ['boolean', 'json']) {
     expect(await all(readCsv, `id,x:${kind}\n1,yes\n`)).toEqual([
       { line: 2, fault: 'has a cell in the column x that is not of its kind' },
@@ -206,6 +206,6 @@ test('a row whose first cell is empty is a record without that field', async () 
   expect(recordsOf(await all(readCsv, 'id,title\n,Milk\n'))).toEqual([{ title: 'Milk' }])
 })
 
-test('a column is of no kind that is only what every object has', async () => {
+test('the name of an inherited property is not a kind of column', async () => {
   await expect(all(readCsv, 'id:constructor\n1\n')).rejects.toThrow('kind of the column id to constructor')
 })

@@ -77,7 +77,7 @@ test.each<[string, () => Kept | Promise<Kept>]>([
   ['a folder', inFolder],
   ['a PostgreSQL', inPostgres],
 ])(
-  'after a restore clients show what the backup of %s holds, and what came since',
+  'after a restore, clients show the content of the backup of %s, and later changes',
   async (_, open) => {
     const { database, keep, restore, notices } = await open()
     const token = (await called(['token', '--user', 'ann'], env)).stdout.trim()

@@ -48,7 +48,7 @@ const temporary = () => {
   return folder
 }
 
-test('two devices of a user keep in step, over HTTP and WebSocket, and another user sees nothing', async () => {
+test('two devices of a user stay in sync, over HTTP and WebSocket, and another user sees nothing', async () => {
   const { url } = await serve(['--database', 'memory:', '--owner-field', 'userId'])
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/sync\/v1$/)
   const token = await tokenOf('--user', 'u1')
@@ -65,7 +65,7 @@ test('two devices of a user keep in step, over HTTP and WebSocket, and another u
   expect(shown(stranger)).toEqual({})
 })
 
-test('with organizations, members share, and who has none is refused', async () => {
+test('with organizations, members share records, and a user without one is refused', async () => {
   const { url } = await serveHere(['--database', 'memory:', '--owner-field', 'organizationId'])
   const ask = (token: string) =>
     fetch(`${url}/bootstrap`, { headers: { authorization: `Bearer ${token}` } }).then(({ status }) => status)
@@ -74,7 +74,7 @@ test('with organizations, members share, and who has none is refused', async () 
   expect(await ask('nonsense')).toBe(401)
 })
 
-test('a variable that is misspelt, and nothing reads, is told when it starts', async () => {
+test('a misspelt variable is reported at the start', async () => {
   const { told } = await serveHere(['--database', 'memory:'], {
     INSTEP_OWNERFIELD: 'organizationId',
     INSTEP_METRIC_TOKEN: 'of the monitoring',
@@ -96,18 +96,21 @@ test('a variable that is misspelt, and nothing reads, is told when it starts', a
   )
 })
 
-test.each(['SIGTERM', 'SIGINT'] as const)('%s ends it with 0, and its sockets with 1012', async (signal) => {
-  const serving = await serve(['--database', 'memory:'])
-  const token = await tokenOf('--user', 'u1')
-  const socket = new WebSocket(`${serving.url.replace('http', 'ws')}/ws?token=${token}`)
-  await once(socket, 'message')
-  const closed = once(socket, 'close')
-  expect(await serving.end(signal)).toBe(0)
-  expect((await closed)[0]).toBe(1012)
-  expect(serving.told()).toBe('')
-})
+test.each(['SIGTERM', 'SIGINT'] as const)(
+  '`serve` exits with 0 at %s, and closes its sockets with 1012',
+  async (signal) => {
+    const serving = await serve(['--database', 'memory:'])
+    const token = await tokenOf('--user', 'u1')
+    const socket = new WebSocket(`${serving.url.replace('http', 'ws')}/ws?token=${token}`)
+    await once(socket, 'message')
+    const closed = once(socket, 'close')
+    expect(await serving.end(signal)).toBe(0)
+    expect((await closed)[0]).toBe(1012)
+    expect(serving.told()).toBe('')
+  },
+)
 
-test('between the first signal and the last answer /healthz says 503; a second signal ends it at once', async () => {
+test('from the first signal to the last response, /healthz answers 503; a second signal ends the process at once', async () => {
   const serving = await serve(['--database', 'memory:', '--drain', '1h'])
   const health = () => fetch(new URL('/healthz', serving.url)).then(({ status }) => status)
   expect(await health()).toBe(200)
@@ -119,7 +122,7 @@ test('between the first signal and the last answer /healthz says 503; a second s
   expect(await serving.end('SIGTERM')).toBe(1)
 })
 
-test('what was accepted in a folder is there after kill -9 and another start, and what is older than its verdicts has expired', async () => {
+test('accepted writes in a folder survive kill -9, and a transaction older than the kept verdicts is expired', async () => {
   const folder = temporary()
   const first = await serve(['--database', folder, '--keep-verdicts', '30d'])
   const token = await tokenOf('--user', 'u1')
@@ -151,7 +154,7 @@ test('what was accepted in a folder is there after kill -9 and another start, an
   expect(await second.end()).toBe(0)
 }, 90_000)
 
-test('while the secret is exchanged, tokens of both are accepted, and of no other', async () => {
+test('during the rotation of a secret, tokens of both are accepted, and no others', async () => {
   const [next, other] = [
     'the next secret, which is long enough as well',
     'another secret that is long enough too',
@@ -169,7 +172,7 @@ test('while the secret is exchanged, tokens of both are accepted, and of no othe
   expect(statuses).toEqual([200, 200, 401])
 })
 
-test('with a secret too, a token is to be for whom, and from whom, the options say', async () => {
+test('with a secret, too, the options set the audience and the issuer of tokens', async () => {
   const headers = { authorization: `Bearer ${await tokenOf('--user', 'u1')}` }
   for (const option of ['--audience', '--issuer']) {
     const { url } = await serveHere(['--database', 'memory:', option, 'another'])
@@ -177,7 +180,7 @@ test('with a secret too, a token is to be for whom, and from whom, the options s
   }
 })
 
-test('a request that is under way at the signal is answered, and what it may hold is an option', async () => {
+test('a request that is running at the signal is answered, and an option sets the maximum length of records', async () => {
   const serving = await serve(['--database', 'memory:', '--max-record-bytes', '40', '--grace', '1h'])
   const headers = {
     authorization: `Bearer ${await tokenOf('--user', 'u1')}`,
@@ -207,7 +210,7 @@ test('a request that is under way at the signal is answered, and what it may hol
   expect(await ended).toBe(0)
 })
 
-test('the options of the service are those of the command', async () => {
+test('the command has the options of the service', async () => {
   const { url } = await serveHere(['--database', 'memory:', '--metrics', '--rate-limit', '2/1m'], {
     INSTEP_METRICS_TOKEN: 'of-the-monitoring',
     INSTEP_ALLOWED_ORIGINS: 'https://one.test, https://two.test',
@@ -227,8 +230,8 @@ test('the options of the service are those of the command', async () => {
   expect(await metrics.text()).toContain('instep_http_requests_total{endpoint="bootstrap",status="429"} 1')
 })
 
-describe('what cannot be done ends with 1 and one sentence, without a stack', () => {
-  test('a port that is in use', async () => {
+describe('a command that fails exits with 1 and one sentence, without a stack', () => {
+  test('if the port is in use', async () => {
     const server = createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
@@ -267,7 +270,7 @@ describe('what cannot be done ends with 1 and one sentence, without a stack', ()
       '/proc/none/data',
       /^The database in the folder \/proc\/none\/data cannot be used: .+\.\n$/,
     ],
-  ])('a database that cannot be had: %s', async (_, database, sentence) => {
+  ])('if the database is unusable: %s', async (_, database, sentence) => {
     const { code, stdout, stderr } = await called(['serve', '--port', '0', '--database', database], env)
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(sentence)
@@ -278,7 +281,7 @@ describe('what cannot be done ends with 1 and one sentence, without a stack', ()
   })
 })
 
-test('it logs in text or in JSON what the level lets through, and no token', async () => {
+test('the log is text or JSON, filtered by level, without tokens', async () => {
   const token = await tokenOf('--user', 'u1')
   const tell = async (...args: readonly string[]) => {
     const serving = await serveHere(['--database', 'memory:', ...args])

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { Deferred } from '../../src/base/deferred.ts'
-import { untilToldToEnd } from '../../src/cli/listen.ts'
+import { untilSignal } from '../../src/cli/listen.ts'
 import { main } from '../../src/cli/main.ts'
 import type { Output, Shell } from '../../src/cli/shell.ts'
 
-test('one signal ends nothing at once, also where it reaches a listener that is added meanwhile, as in Deno', async () => {
+test('one signal ends nothing at once, even if a listener that is added meanwhile gets it too, as in Deno', async () => {
   const output: Output = { isTerminal: false, write: () => {} }
   const listeners = new Set<() => void>()
   const exits: number[] = []
@@ -21,7 +21,7 @@ test('one signal ends nothing at once, also where it reaches a listener that is 
   const signal = () => {
     for (const listener of listeners) listener()
   }
-  const told = untilToldToEnd(shell)
+  const told = untilSignal(shell)
   signal()
   await told
   expect(exits).toEqual([])
@@ -29,7 +29,7 @@ test('one signal ends nothing at once, also where it reaches a listener that is 
   expect(exits).toEqual([1])
 })
 
-test('serve that is told to end before it listens does not, and has ended well', async () => {
+test('`serve` that gets a signal before it listens never listens, and exits with 0', async () => {
   const printed: string[] = []
   const output: Output = { isTerminal: false, write: (text) => void printed.push(text) }
   const listening = new Deferred<() => void>()

@@ -36,7 +36,7 @@ describe.each(['a folder', 'PostgreSQL'])('with %s', (kind) => {
     )
   })
 
-  test('tables are attached, checked, repaired and detached', async () => {
+  test('commands attach, check, repair and detach tables', async () => {
     const start = async () => {
       const service = createSyncService({
         database,
@@ -77,7 +77,7 @@ describe.each(['a folder', 'PostgreSQL'])('with %s', (kind) => {
   })
 })
 
-test('what the file lacks is said in one sentence', async () => {
+test('the error for a config file without tables is one sentence', async () => {
   const path = join(folder, 'empty.json')
   writeFileSync(path, '{ "database": "./data" }')
   expect(await called(['attach', '--config', path])).toEqual({

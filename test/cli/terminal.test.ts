@@ -14,7 +14,7 @@ function recorded(isTerminal: boolean): { readonly output: Output; readonly text
   return { texts, output: { isTerminal, write: (text) => void texts.push(text) } }
 }
 
-test('progress is shown on a terminal, ten times a second at most, and taken away at the end', async () => {
+test('progress is shown on a terminal, at most ten times a second, and removed at the end', async () => {
   const clock = new VirtualClock()
   const { output, texts } = recorded(true)
   const progress = new Progress(output, clock)
@@ -42,13 +42,13 @@ describe('an import on a terminal', () => {
     return { code: await main(args, shell, () => ''), texts }
   }
 
-  test('takes its progress away before it says why it failed', async () => {
+  test('removes its progress before it prints an error', async () => {
     const { code, texts } = await importing('{"id":"i1","userId":"ann"}\n\xff')
     expect(code).toBe(1)
     expect(texts.slice(-2)).toEqual(['\r\u001b[2K', expect.stringMatching(/is not in UTF-8\.\n$/)])
   })
 
-  test('that is told to end before it has written anything says so', async () => {
+  test('that is interrupted before its first write says so', async () => {
     const { code, texts } = await importing('{"id":"i1","userId":"ann"}\n', (listener) => {
       queueMicrotask(listener)
       return () => {}
@@ -57,7 +57,7 @@ describe('an import on a terminal', () => {
   })
 })
 
-test('progress is nothing elsewhere', () => {
+test('progress is not shown without a terminal', () => {
   const { output, texts } = recorded(false)
   const progress = new Progress(output, new VirtualClock())
   progress.show('Writing', 1, 3)
@@ -65,7 +65,7 @@ test('progress is nothing elsewhere', () => {
   expect(texts).toEqual([])
 })
 
-test('a line of the log stays one line, and says nothing to the terminal, whatever a request holds', async () => {
+test('a log line stays one line, and cannot control the terminal, whatever a request contains', async () => {
   const { output, texts } = recorded(true)
   const settings = await Settings.read({ args: [], options: new Map() }, {}, new Set())
   const shell: Shell = { env: {}, stdout: output, stderr: output, onEnd: () => () => {}, exit: () => {} }

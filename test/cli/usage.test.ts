@@ -19,11 +19,11 @@ const write = (name: string, text: string) => {
   return join(folder, name)
 }
 
-test('--version says the version, and nothing else', async () => {
+test('`--version` prints only the version', async () => {
   expect(await called(['--version'])).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' })
 })
 
-test('--help lists the commands', async () => {
+test('`--help` lists the commands', async () => {
   const { code, stdout } = await called(['--help'])
   expect(code).toBe(0)
   for (const command of [
@@ -43,7 +43,7 @@ test('--help lists the commands', async () => {
     expect(stdout).toContain(command)
 })
 
-test('a process prints and ends as the rest is shown to without one', async () => {
+test('a process prints and exits as `main` does', async () => {
   for (const args of [['--version'], ['serve', '--prot', '1']]) {
     expect(await instep(args, env)).toEqual(await called(args, env))
   }
@@ -62,21 +62,26 @@ test.each([
   ['detach', ['--config']],
   ['check', ['--config', '--repair']],
   ['demo', ['--port', 'new secret at each start']],
-])('%s --help says what there is, and does nothing', async (command, names) => {
+])('`%s --help` prints the options, and does nothing', async (command, names) => {
   const { code, stdout, stderr } = await called([command, '--database', 'nowhere', '--help'])
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   for (const name of names) expect(stdout).toContain(name)
 })
 
-describe('what is called wrongly ends with 2 and one sentence on stderr', () => {
+describe('a wrong command line exits with 2 and one sentence on stderr', () => {
   test.each<[string, string[], NodeJS.ProcessEnv, RegExp]>([
     ['no command', [], {}, /A command is missing/],
-    ['another command', ['sevre'], {}, /no command `sevre`/],
+    ['an unknown command', ['sevre'], {}, /no command `sevre`/],
     ['an unknown option', ['serve', '--prot', '1'], env, /no option `--prot`/],
     ['an option without its value', ['serve', '--database'], env, /`--database` needs a value/],
-    ['something beside the options', ['token', 'u1'], env, /argument `u1` is not expected/],
+    ['an unexpected argument', ['token', 'u1'], env, /argument `u1` is not expected/],
     ['a secret that is not set', ['serve', '--database', 'memory:'], {}, /INSTEP_JWT_SECRET is not set/],
-    ['one too short', ['token', '--user', 'u1'], { INSTEP_JWT_SECRET: 'short' }, /too short; it needs 32/],
+    [
+      'a secret that is too short',
+      ['token', '--user', 'u1'],
+      { INSTEP_JWT_SECRET: 'short' },
+      /too short; it needs 32/,
+    ],
     [
       'two ways to check a token',
       ['serve', '--database', 'memory:', '--jwks', 'https://login.test/jwks', '--audience', 'any'],
@@ -84,7 +89,7 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
       /either `--jwks` or INSTEP_JWT_SECRET/,
     ],
     [
-      'a key set for whomever',
+      'a key set without an audience',
       ['serve', '--database', 'memory:', '--jwks', 'https://login.test/jwks'],
       {},
       /`--audience` is missing/,
@@ -108,7 +113,7 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
       /needs `--jwks`, which is missing/,
     ],
     ['no database', ['serve'], env, /`--database` is missing/],
-    ['another database', ['serve', '--database', 'mysql://x'], env, /`--database` must be/],
+    ['an invalid database', ['serve', '--database', 'mysql://x'], env, /`--database` must be/],
     [
       'an origin that no browser sends',
       ['serve', '--database', 'memory:', '--allowed-origins', 'https://app.test/'],
@@ -122,54 +127,54 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
       /`--allowed-origins` must be one or more items, separated by commas, not ` ,`/,
     ],
     ['an option twice', ['token', '--user', 'a', '--user=b'], env, /`--user` is set more than once/],
-    ['a flag that is neither on nor off', ['epoch', '--new=no', '--database', 'x'], {}, /`--new` must be/],
+    ['an invalid value of a flag', ['epoch', '--new=no', '--database', 'x'], {}, /`--new` must be/],
     [
-      'one that only the environment means',
+      'a flag that only the environment sets',
       ['epoch', '--database', 'x'],
       { INSTEP_NEW: 'true' },
       /`--new` is missing/,
     ],
     [
-      'a port that is none',
+      'an invalid port',
       ['serve', '--database', 'memory:', '--port', 'high'],
       env,
       /`--port` must be a whole number from 0 to 65535, not `high`/,
     ],
     [
-      'an owner field that no record has',
+      'an invalid owner field',
       ['serve', '--database', 'memory:', '--owner-field', '__proto__'],
       env,
       /`--owner-field` must be the name of a field/,
     ],
     [
-      'a rate that is none',
+      'an invalid rate',
       ['serve', '--database', 'memory:', '--rate-limit', '100'],
       env,
       /`--rate-limit` must be/,
     ],
     [
-      'a variable that is empty, which would let in whatever it is to keep out',
+      'an empty variable, which would lift a restriction',
       ['serve', '--database', 'memory:'],
       { ...env, INSTEP_ISSUER: '' },
       /^`INSTEP_ISSUER` is empty; set a value, or unset it\.$/m,
     ],
     [
-      'changes that are kept for no time',
+      'an age of changes of 0',
       ['serve', '--database', 'memory:', '--keep-changes', 'long'],
       env,
       /`--keep-changes` must be a time/,
     ],
     [
-      'verdicts that are kept for less than an hour',
+      'an age of verdicts below an hour',
       ['serve', '--database', 'memory:', '--keep-verdicts', '59m'],
       env,
       /`--keep-verdicts` must be 1h or more/,
     ],
-    ['a token for nobody', ['token'], env, /`--user` is missing/],
-    ['a time that is none', ['token', '--user', 'u1', '--expires', 'soon'], env, /like `90s`, .*not `soon`/],
-    ['an epoch that is not meant', ['epoch', '--database', 'x'], {}, /`--new` is missing/],
+    ['a token without a user', ['token'], env, /`--user` is missing/],
+    ['an invalid time', ['token', '--user', 'u1', '--expires', 'soon'], env, /like `90s`, .*not `soon`/],
+    ['an epoch without `--new`', ['epoch', '--database', 'x'], {}, /`--new` is missing/],
     [
-      'an import of nothing',
+      'an import without a file',
       ['import', '--database', 'x', '--type', 'T'],
       {},
       /The argument <file> is missing/,
@@ -182,13 +187,13 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
       /`--database` is missing; it must be a folder, or an address/,
     ],
     [
-      'an import for an owner that none can be',
+      'an import for an invalid owner',
       ['import', 'x.csv', '--database', 'x', '--type', 'T', '--owner', '__proto__'],
       {},
       /`--owner` is longer than 255 characters or cannot be stored; choose another/,
     ],
     [
-      'an import of no format',
+      'an import of an unknown format',
       ['import', 'x', '--database', 'x', '--type', 'T'],
       {},
       /does not show the format of the file; set `--format` to json, ndjson, csv\./,
@@ -201,15 +206,15 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
   })
 
   test.each([
-    ['is not there', undefined, /cannot be read/],
-    ['is no JSON', '{', /it is not JSON/],
-    ['sets what is no option', '{"jwtSecret":"x"}', /`jwtSecret` in .* is not an option/],
-    ['means a new epoch', '{"new":true}', /`new` in .* is not an option that a file can set/],
+    ['does not exist', undefined, /cannot be read/],
+    ['is not JSON', '{', /it is not JSON/],
+    ['sets an unknown option', '{"jwtSecret":"x"}', /`jwtSecret` in .* is not an option/],
+    ['sets `new` of `epoch`', '{"new":true}', /`new` in .* is not an option that a file can set/],
     ['sets another kind', '{"port":{}}', /`port` in .* must be/],
     ['sets an empty text', '{"host":""}', /`host` in .* not empty/],
-    ['sets a list of what is none', '{"allowedOrigins":[["https://a.b"]]}', /`allowedOrigins` in .* must be/],
-    ['sets what is wrong', '{"port":"high","database":"memory:"}', /`port` in .*, not `high`/],
-    ['sets it behind a byte order mark', '\uFEFF{"port":"high","database":"memory:"}', /, not `high`/],
+    ['sets a nested list', '{"allowedOrigins":[["https://a.b"]]}', /`allowedOrigins` in .* must be/],
+    ['sets an invalid value', '{"port":"high","database":"memory:"}', /`port` in .*, not `high`/],
+    ['starts with a byte order mark', '\uFEFF{"port":"high","database":"memory:"}', /, not `high`/],
   ])('a config file that %s', async (_, text, sentence) => {
     const path = text === undefined ? join(folder, 'missing.json') : write('wrong.json', text)
     const { code, stderr } = await called(['serve', '--config', path], env)
@@ -218,7 +223,7 @@ describe('what is called wrongly ends with 2 and one sentence on stderr', () => 
   })
 })
 
-test('the command line comes before the environment, and this before the config file', async () => {
+test('the command line overrides the environment, which overrides the config file', async () => {
   const config = write('instep.json', '{"user":"file","organization":"file","expires":"1d"}')
   const { stdout } = await called(['token', '--user', 'line'], {
     ...env,
@@ -230,12 +235,12 @@ test('the command line comes before the environment, and this before the config 
   expect({ sub, org, lifetime: exp - iat }).toEqual({ sub: 'line', org: 'environment', lifetime: 86_400 })
 })
 
-test('a value may begin with a dash, behind the name and an equals sign', async () => {
+test('after the name and an equals sign, a value may begin with a dash', async () => {
   const { stdout } = await called(['token', '--user=-u1'], env)
   expect(JSON.parse(Buffer.from(stdout.split('.')[1] ?? '', 'base64url').toString()).sub).toBe('-u1')
 })
 
-test('a token is printed alone, names its user, and is valid for 7 days unless it is to be another time', async () => {
+test('`token` prints only a token, which names its user and is valid for 7 days by default', async () => {
   const claimsOf = async (...args: readonly string[]) => {
     const { stdout, stderr } = await called(['token', '--user', 'u1', ...args], env)
     expect([stdout, stderr]).toEqual([expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+\n$/), ''])
@@ -249,7 +254,7 @@ test('a token is printed alone, names its user, and is valid for 7 days unless i
   expect((await claimsOf('--owner', 'user:1', '--owner=team:a')).owners).toEqual(['user:1', 'team:a'])
 })
 
-test('a token for owners alone is of the first of them', async () => {
+test('a token with owners only is for the first of them', async () => {
   const { stdout } = await instep(['token', '--owner', 'user:1', '--owner', 'team:a'], {
     ...env,
     INSTEP_OWNER: 'team:b',
@@ -259,7 +264,7 @@ test('a token for owners alone is of the first of them', async () => {
   expect(claims.owners).toEqual(['user:1', 'team:a'])
 })
 
-test('what cannot be printed has failed, unless it is only that nobody reads on', async () => {
+test('output that cannot be written is a failure, unless the reader has gone', async () => {
   const full = openSync('/dev/full', 'w')
   const args = ['token', '--user', 'u1']
   const ended = await instep(args, env, full)
@@ -273,7 +278,7 @@ test('what cannot be printed has failed, unless it is only that nobody reads on'
   expect(await exitOf(child)).toBe(0)
 })
 
-test('an INSTEP_PORT of Kubernetes is no port', async () => {
+test('an INSTEP_PORT that Kubernetes sets is ignored', async () => {
   const { stderr } = await called(['serve', '--database', 'memory:'], { INSTEP_PORT: 'tcp://10.0.0.1:80' })
   expect(stderr).toMatch(/INSTEP_JWT_SECRET is not set/)
   const wrong = await called(['serve', '--database', 'memory:'], { ...env, INSTEP_PORT: 'tcp' })

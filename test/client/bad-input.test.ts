@@ -56,7 +56,7 @@ describe.each(['bootstrap', 'delta'])('a %s', (path) => {
     },
   )
 
-  test('without a response is given up in bounded time, and requested again', async () => {
+  test('without a response times out, and is requested again', async () => {
     const device = new Device({ push: 'none' })
     device.insert('1')
     const client = device.client()

@@ -25,7 +25,7 @@ const causes: { readonly [name: string]: BareFault } = {
   'a record is not here': json({ sid: 2, frames: [{ sid: 2, op: 'u', t: 'Issue', id: 'lost', p: {} }] }),
 }
 
-describe.each(Object.entries(causes))('where every delta says that %s', (_, fault) => {
+describe.each(Object.entries(causes))('if every delta says that %s', (_, fault) => {
   test.each([
     ['with a socket', {}],
     ['without', { WebSocket: undefined }],

@@ -15,7 +15,7 @@ describe('a client', () => {
     })
   })
 
-  test('bootstraps, opens a socket, and shows what is pushed', async () => {
+  test('bootstraps, opens a socket, and shows pushed changes', async () => {
     const { backend, device, client } = await inStep({ 1: { title: 'one' } })
     expect(notes(client)).toEqual({ 1: { title: 'one' } })
     expect(client.status).toMatchObject({

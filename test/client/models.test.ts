@@ -89,7 +89,7 @@ test.each([
     },
     /^anomaly model: Issue \d breaks its model: The schema threw: no\.$/,
   ],
-])('a schema that %s is told, and syncing goes on', async (_, validate, told) => {
+])('a schema that %s is reported, and syncing continues', async (_, validate, told) => {
   const { device, client } = await inStep({ 1: {} }, { models: { Issue: schemaBy(validate) } })
   expect(device.log).toEqual([expect.stringMatching(told)])
   device.insert('2')

@@ -34,7 +34,7 @@ async function unsent(count: number) {
 }
 
 describe('the status of storage', () => {
-  test('says what the browser says of the space', async () => {
+  test('has the space that the browser reports', async () => {
     const { open, storageManager } = newPage()
     storageManager.usage = 1_000
     const client = await open()
@@ -62,7 +62,7 @@ describe('the status of storage', () => {
     expect(await client.requestPersistence()).toBe(false)
   })
 
-  test('leaves out what a browser does not say or fails to say', async () => {
+  test('leaves out values that a browser does not report or fails to report', async () => {
     const { open } = newPage()
     const storageManager = { estimate: () => Promise.reject(new Error('Not here.')) }
     const client = await open({ environment: { storageManager } })
@@ -167,7 +167,7 @@ describe('a database that the browser has deleted', () => {
     expect((await open()).status.storage).not.toHaveProperty('lost')
   })
 
-  test('counts what a tab wrote that did not lead', async () => {
+  test('counts the writes of a tab that did not lead', async () => {
     const { server, client, open, wipe } = await unsent(1)
     const second = await open()
     client.mutate((m) => m.insert('Note', {}))

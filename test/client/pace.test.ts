@@ -80,17 +80,20 @@ describe('the pace of asking', () => {
     ['a later position', { sid: 1_001, frames: [] }],
     ['a broken frame', { since: 0, sid: 1_001, frames: [{ op: 'i' }] }],
     ['a hello', { hello: { sid: 1_001 } }],
-  ])('pushes of what no delta brings are asked about less and less often: %s', async (_, message) => {
-    const { device } = await inStep({ 1: {} })
-    const asked = device.requests.length
-    for (let time = 0; time < 200; time += 1) {
-      device.push(message)
-      await device.clock.advance(50)
-    }
-    expect(device.requests.length - asked).toBeGreaterThan(2)
-    expect(device.requests.length - asked).toBeLessThan(6)
-    expect(device.log.filter((line) => line.startsWith('error'))).toEqual([])
-  })
+  ])(
+    'after pushes that no delta contains, deltas are requested less and less often: %s',
+    async (_, message) => {
+      const { device } = await inStep({ 1: {} })
+      const asked = device.requests.length
+      for (let time = 0; time < 200; time += 1) {
+        device.push(message)
+        await device.clock.advance(50)
+      }
+      expect(device.requests.length - asked).toBeGreaterThan(2)
+      expect(device.requests.length - asked).toBeLessThan(6)
+      expect(device.log.filter((line) => line.startsWith('error'))).toEqual([])
+    },
+  )
 
   test('a push that the confirming delta does not reach is confirmed a second later', async () => {
     const { device } = await inStep({ 1: {} })

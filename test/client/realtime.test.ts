@@ -214,7 +214,7 @@ describe('other messages', () => {
     expect(device.requests.length - asked).toBeLessThanOrEqual(6)
   })
 
-  test('what is not JSON is an anomaly, and syncing goes on', async () => {
+  test('a message that is not JSON is an anomaly, and syncing continues', async () => {
     const { device, client } = await inStep({ 1: {} })
     device.push('<ping>')
     device.insert('2')

@@ -79,7 +79,7 @@ describe('a snapshot whose position is below the last removal', () => {
     expect([client.lastSyncId, shown(client), device.log]).toEqual([4, { 1: {} }, []])
   })
 
-  test('repairs what is missing', async () => {
+  test('repairs missing records', async () => {
     const { device, client } = await inStep({ 1: {}, 2: {} }, {}, { snapshotTo: 'rows' })
     const sid = device.insert('9')
     const moved = { sid, t: 'Issue', id: '9', op: 'u', p: {} }

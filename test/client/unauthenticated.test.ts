@@ -214,7 +214,7 @@ describe('a 401', () => {
   test.each<[string, (client: SyncClient) => unknown]>([
     ['resume', (client) => client.resume()],
     ['start, after a stop,', (client) => client.stop().then(() => client.start())],
-  ])('%s asks the handler anew about a credential that was refused before', async (_, again) => {
+  ])('%s calls the handler again about a credential that was refused before', async (_, again) => {
     let calls = 0
     const { device, client } = await inStep({}, { token: 'bad', onUnauthenticated: () => (calls += 1) })
     await device.clock.until(Promise.resolve(again(client)))

@@ -64,7 +64,7 @@ describe('a machine that wakes', () => {
     expect(isInStep(client)).toBe(true)
   })
 
-  test('whose token has expired meanwhile gets one, and sends what was written offline once', async () => {
+  test('whose token has expired meanwhile gets a new one, and sends offline writes once', async () => {
     let redeemed = 0
     const { backend, device, client, sleep } = await awake({
       onUnauthenticated: () => {

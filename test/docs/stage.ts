@@ -46,7 +46,7 @@ export interface Stage {
 const token = 'the-token-of-ada'
 
 /** Who calls without having served anything finds Ada's issues. */
-async function serveIssues(): Promise<server.Served & { service: server.SyncService }> {
+async function serveIssues(): Promise<server.RunningServer & { service: server.SyncService }> {
   const service = server.createSyncService({
     database: 'memory:',
     ownerField: 'userId',

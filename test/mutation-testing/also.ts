@@ -30,7 +30,7 @@ export const also: readonly Mutation[] = [
   {
     invariant: 62,
     test: 'test/server/moved-caller.test.ts',
-    name: 'invariant 62: who moves to another organization keeps no row of the old one, and gets all of the new one',
+    name: 'invariant 62: a user who moves to another organization keeps no row of the old one, and gets all of the new one',
     file: 'src/server/log/epoch.ts',
     from: 'JSON.stringify([history, ownerField, ...owners])',
     to: 'JSON.stringify([history, ownerField])',
@@ -78,7 +78,7 @@ export const also: readonly Mutation[] = [
   {
     invariant: 64,
     test: 'test/server/headers.test.ts',
-    name: 'invariant 64: an error inside and a service that stops are no exception',
+    name: 'invariant 64: an internal error and a stopped service send the same headers',
     file: 'src/server/service.ts',
     from: 'return (await start()).fetch(request)',
     to: 'return closed ? new Response(null, { status: 503 }) : (await start()).fetch(request)',
@@ -87,7 +87,7 @@ export const also: readonly Mutation[] = [
     invariant: 65,
     test: 'test/client/bad-input.test.ts',
     name: 'invariant 65: %s is omitted from a snapshot, and reported',
-    file: 'src/network/cut.ts',
+    file: 'src/network/raw-slice.ts',
     from: "if (typeof row === 'string') faults.push(row)",
     to: "if (typeof row === 'string') throw notJson(row)",
   },

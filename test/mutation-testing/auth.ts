@@ -5,7 +5,7 @@ export const auth: readonly Mutation[] = [
   {
     invariant: 48,
     test: 'test/server-auth/kinds.test.ts',
-    name: 'invariant 48: a socket that was opened with %s closes when it ends, and not before',
+    name: 'invariant 48: a socket that was opened with %s closes when that expires, and not before',
     file: 'src/server/auth/caller.ts',
     from: '{ ...caller, expiresAt: end }',
     to: '{ ...caller, expiresAt: undefined }',
@@ -13,7 +13,7 @@ export const auth: readonly Mutation[] = [
   {
     invariant: 48,
     test: 'test/server-auth/oauth.test.ts',
-    name: 'invariant 48: a socket closes when the provider’s token ends, and when it is revoked there and here',
+    name: 'invariant 48: a socket closes when the provider’s token expires, and when it is revoked there and here',
     file: 'src/server/auth/oauth-provider.ts',
     from: 'expiresAt: exp * 1_000',
     to: 'expiresAt: exp * 1_000 + 60_000',
@@ -21,7 +21,7 @@ export const auth: readonly Mutation[] = [
   {
     invariant: 48,
     test: 'test/server-auth/revocation.test.ts',
-    name: 'invariant 48: a session that is revoked closes its sockets, and the user’s others stay',
+    name: 'invariant 48: a revoked session closes its sockets, and the user’s others stay',
     file: 'src/server/auth/cached.ts',
     from: 'if (match(caller)) entries.delete(key)',
     to: 'if (!match(caller)) entries.delete(key)',
@@ -29,7 +29,7 @@ export const auth: readonly Mutation[] = [
   {
     invariant: 48,
     test: 'test/server-auth/revocation.test.ts',
-    name: 'invariant 48: a key that is revoked closes its sockets',
+    name: 'invariant 48: a revoked key closes its sockets',
     file: 'src/server/auth/api-key.ts',
     from: 'return { userId, organizationId, owners, expiresAt, active, credentialId: id }',
     to: 'return { userId, organizationId, owners, expiresAt, active }',
@@ -53,7 +53,7 @@ export const auth: readonly Mutation[] = [
   {
     invariant: 56,
     test: 'test/server-auth/key-set.test.ts',
-    name: 'invariant 56: the public key is never taken for a secret',
+    name: 'invariant 56: never uses a public key as a secret',
     file: 'src/server/auth/jwt-keys.ts',
     from: '|| !algorithms.every((algorithm) => asymmetric.includes(algorithm))',
     to: '',
@@ -61,7 +61,7 @@ export const auth: readonly Mutation[] = [
   {
     invariant: 56,
     test: 'test/server-auth/key-set.test.ts',
-    name: 'invariant 56: an algorithm that is not listed is refused, though the key would do',
+    name: 'invariant 56: refuses an algorithm that is not listed, even if the key fits it',
     file: 'src/server/auth/jwt.ts',
     from: 'algorithms: [...keys.algorithms],',
     to: '',
@@ -77,7 +77,7 @@ export const auth: readonly Mutation[] = [
   {
     invariant: 56,
     test: 'test/server-auth/provider-faults.test.ts',
-    name: 'invariant 56: a provider that %s lets nobody in, signs nobody out, and is logged without secrets',
+    name: 'invariant 56: a provider that %s accepts nobody, signs nobody out, and is logged without secrets',
     file: 'src/server/auth/provider-call.ts',
     from: 'const { name } = toError(cause)',
     to: 'const { message: name } = toError(cause)',
@@ -85,7 +85,7 @@ export const auth: readonly Mutation[] = [
   {
     invariant: 56,
     test: 'test/server-auth/provider-faults.test.ts',
-    name: 'invariant 56: a provider that does not answer in time lets nobody in, and is not waited for',
+    name: 'invariant 56: a provider that does not answer in time accepts nobody, and is not waited for',
     file: 'src/server/auth/provider-call.ts',
     from: 'timeoutMs, call(), () => {',
     to: 'timeoutMs * 10, call(), () => {',

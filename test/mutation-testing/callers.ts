@@ -161,7 +161,7 @@ export const callers: readonly Mutation[] = [
   {
     invariant: 44,
     test: 'test/server/caller.test.ts',
-    name: 'invariant 44: bootstrap, delta, tx and hello name their caller alike, and no other user so',
+    name: 'invariant 44: bootstrap, delta, tx and hello name the same caller for a user, and another for other users',
     file: 'src/server/http/app.ts',
     from: 'epochOf(end.history, owners), caller: callerOf(caller) }',
     to: 'epochOf(end.history, owners) }',
@@ -169,7 +169,7 @@ export const callers: readonly Mutation[] = [
   {
     invariant: 44,
     test: 'test/server/caller.test.ts',
-    name: 'invariant 44: the caller is the user alone: no history, no organization, no process changes it',
+    name: 'invariant 44: the caller depends on the user alone, not on history, organization or process',
     file: 'src/server/service.ts',
     from: "['caller', userId]",
     to: "['caller', userId, ownerField]",

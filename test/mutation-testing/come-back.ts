@@ -29,7 +29,7 @@ export const comeBack: readonly Mutation[] = [
   {
     invariant: 31,
     test: 'test/writes/two-tabs.test.ts',
-    name: 'invariant 31, invariant 32: keeps what it wrote before, and what it writes then',
+    name: 'invariant 31, invariant 32: keeps its earlier and its later writes',
     file: 'src/persistence/opener.ts',
     from: 'await openDatabase(isSame)',
     to: 'this.#database === noDatabase ? await openDatabase(isSame) : this.#database',
@@ -37,7 +37,7 @@ export const comeBack: readonly Mutation[] = [
   {
     invariant: 32,
     test: 'test/writes/two-tabs.test.ts',
-    name: 'invariant 31, invariant 32: keeps what it wrote before, and what it writes then',
+    name: 'invariant 31, invariant 32: keeps its earlier and its later writes',
     file: 'src/persistence/disk.ts',
     from: 'listener.reopened()',
     to: '{}',
@@ -69,7 +69,7 @@ export const comeBack: readonly Mutation[] = [
   {
     invariant: 74,
     test: 'test/writes/undo-others.test.ts',
-    name: 'invariant 74: restores what somebody else wrote before the write arrived',
+    name: 'invariant 74: restores changes of others from before the write arrived',
     file: 'src/mutations/transaction-maker.ts',
     from: 'return transaction.effects ?? this.#options.optimisticUpdates.effectsOf(transaction)',
     to: 'return effectsOf(transaction.record)',
@@ -93,7 +93,7 @@ export const comeBack: readonly Mutation[] = [
   {
     invariant: 74,
     test: 'test/writes/undo-others.test.ts',
-    name: 'invariant 74: of an added record leaves it where somebody else has added a field',
+    name: 'invariant 74: of an added record leaves it if somebody else has added a field',
     file: 'src/mutations/inverse.ts',
     from: 'return isExtended ? undefined : ',
     to: 'return ',
@@ -102,7 +102,7 @@ export const comeBack: readonly Mutation[] = [
     invariant: 74,
     test: 'test/writes/undo-others.test.ts',
     name: 'invariant 74: does not bring back a record that somebody else has removed meanwhile',
-    file: 'src/protocol/left.ts',
+    file: 'src/protocol/remaining-op.ts',
     from: 'if (!p) return undefined',
     to: "if (!p) return op.op === 'u' ? { op: 'i', t: op.t, id: op.id, p: op.p } : undefined",
   },

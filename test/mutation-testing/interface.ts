@@ -32,7 +32,7 @@ export const overHttp: readonly Mutation[] = [
   {
     invariant: 47,
     test: 'test/server-fuzz/ownership.test.ts',
-    name: 'invariant 47: whoever asks for whatever, no byte of another’s comes, and all of one’s own does',
+    name: 'invariant 47: no request returns a byte of another owner’s records, and all own records are returned',
     file: 'src/server/log/sql/read.ts',
     from: 'where owner = (${own})[1] and sid',
     to: 'where sid',

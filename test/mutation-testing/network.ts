@@ -13,7 +13,7 @@ export const network: readonly Mutation[] = [
   {
     invariant: 50,
     test: 'test/network/realtime-socket-heartbeat.test.ts',
-    name: 'invariant 50: a black-holed socket is noticed',
+    name: 'invariant 50: a black-holed socket is detected',
     file: 'src/network/heartbeat.ts',
     from: '2 * this.#expectedMs',
     to: '3 * this.#expectedMs',
@@ -21,7 +21,7 @@ export const network: readonly Mutation[] = [
   {
     invariant: 50,
     test: 'test/network/realtime-socket-heartbeat.test.ts',
-    name: 'invariant 50: a black-holed socket is noticed',
+    name: 'invariant 50: a black-holed socket is detected',
     file: 'src/network/socket-state.ts',
     from: 'visible: (state, { overdue }) => (overdue ? renew(state) : stay(state))',
     to: 'visible: stay',
@@ -101,7 +101,7 @@ export const network: readonly Mutation[] = [
   {
     invariant: 55,
     test: 'test/server/realtime.test.ts',
-    name: 'invariant 55: what waits for a slow consumer is bounded; it is cut, and a delta brings the rest',
+    name: 'invariant 55: has a limited buffer: it is closed, and a delta brings the rest',
     file: 'src/server/realtime/connection.ts',
     from: "this.close(closeCodes.tooSlow, 'too_slow')",
     to: '',
@@ -109,7 +109,7 @@ export const network: readonly Mutation[] = [
   {
     invariant: 55,
     test: 'test/server/realtime.test.ts',
-    name: 'invariant 55: heartbeats alone do not pile up either',
+    name: 'invariant 55: is also closed if only heartbeats are unsent',
     file: 'src/server/realtime/connection.ts',
     from: 'new Timer(clock, () => this.push(new Push(this.#sentSid, [])))',
     to: 'new Timer(clock, () => socket.send(JSON.stringify({ since: sid, sid, frames: [] })))',
@@ -117,7 +117,7 @@ export const network: readonly Mutation[] = [
   {
     invariant: 55,
     test: 'test/server/serve.test.ts',
-    name: 'invariant 55: one that takes nothing is cut with 1013, and a delta brings what it missed',
+    name: 'invariant 55: is closed with 1013 if it reads nothing, and a delta brings what it missed',
     file: 'src/server/realtime/connection.ts',
     from: "this.close(closeCodes.tooSlow, 'too_slow')",
     to: '',
@@ -125,7 +125,7 @@ export const network: readonly Mutation[] = [
   {
     invariant: 56,
     test: 'test/server/jwt.test.ts',
-    name: 'invariant 56: a token of another algorithm is refused, whatever it is signed with',
+    name: 'invariant 56: a token with another algorithm is refused, whatever signed it',
     file: 'src/server/auth/jwt-keys.ts',
     from: "algorithms: ['HS256'],",
     to: '',
@@ -133,7 +133,7 @@ export const network: readonly Mutation[] = [
   {
     invariant: 56,
     test: 'test/server/jwt.test.ts',
-    name: 'invariant 56: a token without exp is refused',
+    name: 'invariant 56: a token without `exp` is refused',
     file: 'src/server/auth/jwt.ts',
     from: "requiredClaims: ['exp'],",
     to: '',
@@ -141,7 +141,7 @@ export const network: readonly Mutation[] = [
   {
     invariant: 56,
     test: 'test/server/jwt.test.ts',
-    name: 'invariant 56: a token that lives too long is refused',
+    name: 'invariant 56: a token with too long a lifetime is refused',
     file: 'src/server/auth/jwt.ts',
     from: 'claims.iat === undefined ? now',
     to: 'claims.iat === undefined ? expiresAt',
@@ -157,7 +157,7 @@ export const network: readonly Mutation[] = [
   {
     invariant: 56,
     test: 'test/server/jwt.test.ts',
-    name: 'invariant 56: no token that is refused reaches the log',
+    name: 'invariant 56: a refused token is never logged',
     file: 'src/server/http/identify.ts',
     from: "logger.warn('Authentication failed.', { path, code })",
     to: "logger.warn('Authentication failed.', { path, code, headers: Object.fromEntries(request.headers) })",
@@ -165,7 +165,7 @@ export const network: readonly Mutation[] = [
   {
     invariant: 56,
     test: 'test/server/auth.test.ts',
-    name: 'invariant 56: from an origin that is not on the list is refused with 403',
+    name: 'invariant 56: is refused with 403 from an origin that is not in the list',
     file: 'src/server/http/app.ts',
     from: '!allowedOrigins.includes(origin)',
     to: '!allowedOrigins.some((allowed) => origin.startsWith(allowed))',

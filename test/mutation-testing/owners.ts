@@ -1,13 +1,13 @@
 import type { Mutation } from './mutation.ts'
 
-const many = 'invariant 75: callers of many owners get what is theirs, and nothing that is not everybody’s'
+const many = 'invariant 75: callers with many owners get the records of these, and no others'
 
 /** Callers of several owners. */
 export const owners: readonly Mutation[] = [
   {
     invariant: 47,
     test: 'test/server-fuzz/ownership.test.ts',
-    name: 'invariant 47: on %s, callers of many owners get what is theirs, whoever comes and goes, and no byte else',
+    name: 'invariant 47: on %s, callers with many owners get exactly the records of these, whoever joins and leaves',
     file: 'src/server/log/sql/read.ts',
     from: 'and (moved_to is null',
     to: 'or (moved_to is null',
@@ -15,7 +15,7 @@ export const owners: readonly Mutation[] = [
   {
     invariant: 47,
     test: 'test/server-sql/crowded.test.ts',
-    name: 'invariant 47: a write on others’ long records gets the same verdict beside a write of their owner',
+    name: 'invariant 47: a write to long records of others gets the same verdict beside a write of their owner',
     file: 'src/server/log/sql/records.ts',
     from: '.filter((key) => isOwn(owners.get(key)))',
     to: '',
@@ -39,7 +39,7 @@ export const owners: readonly Mutation[] = [
   {
     invariant: 76,
     test: 'test/server/owners.test.ts',
-    name: 'invariant 76: who sees only the old owner of a move loses the record, who sees the new one gets it whole, and who sees both never misses it',
+    name: 'invariant 76: a moved record is removed for callers of its old owner, sent whole to callers of its new owner, and never missing for callers of both',
     file: 'src/server/log/received.ts',
     from: '&& !(movedTo !== undefined && owners.has(movedTo))',
     to: '',
@@ -47,7 +47,7 @@ export const owners: readonly Mutation[] = [
   {
     invariant: 77,
     test: 'test/server/moved-caller.test.ts',
-    name: 'invariant 77: leaves one team for another at once, and keeps nothing of it, on disk either',
+    name: 'invariant 77: keeps no record of a team after leaving it for another, not on disk either',
     file: 'src/server/log/epoch.ts',
     from: 'ownerField, ...owners]',
     to: 'ownerField, owners.length]',
@@ -55,7 +55,7 @@ export const owners: readonly Mutation[] = [
   {
     invariant: 77,
     test: 'test/server/moved-caller.test.ts',
-    name: 'invariant 77: is told by the open socket within `recheckMs`',
+    name: 'invariant 77: is noticed by an open socket within `recheckMs`',
     file: 'src/server/service.ts',
     from: 'caller.userId === before.caller.userId && hasSame(owners, before.owners)',
     to: 'caller.userId === before.caller.userId',

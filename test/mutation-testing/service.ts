@@ -5,7 +5,7 @@ export const service: readonly Mutation[] = [
   {
     invariant: 14,
     test: 'test/server/bootstrap.test.ts',
-    name: 'invariant 14: what is written while a snapshot or a delta is read is not in it, however slowly it is read',
+    name: 'invariant 14: a snapshot or delta does not contain later writes, however slowly it is read',
     file: 'src/server/log/memory-log.ts',
     from: 'batchesOf(records, rowText)',
     to: 'batchesOf(records, (record) => rowText(this.#records.get(rowKey(record.t, record.id)) ?? record))',
@@ -13,7 +13,7 @@ export const service: readonly Mutation[] = [
   {
     invariant: 15,
     test: 'test/server/no-gap.test.ts',
-    name: 'invariant 15: what is written between a bootstrap and the socket’s subscription is delivered',
+    name: 'invariant 15: a write between a bootstrap and the subscription of the socket is delivered',
     file: 'src/server/realtime/hub.ts',
     from: 'if (batch.sid < batch.head) this.#readAgain = true',
     to: 'this.#readAgain = batch.sid < batch.head',
@@ -21,7 +21,7 @@ export const service: readonly Mutation[] = [
   {
     invariant: 15,
     test: 'test/server/no-gap.test.ts',
-    name: 'invariant 15: what is written between a bootstrap and the socket’s subscription is delivered',
+    name: 'invariant 15: a write between a bootstrap and the subscription of the socket is delivered',
     file: 'src/server/realtime/hub.ts',
     from: 'const leave = this.#audiences.add(connection, owners)',
     to: 'const leave = () => {}; void this.#options.log.position().then(() => this.#audiences.add(connection, owners))',
@@ -45,7 +45,7 @@ export const service: readonly Mutation[] = [
   {
     invariant: 48,
     test: 'test/server/revoke.test.ts',
-    name: 'invariant 48: a revocation that fails for one caller is done for all others, and that one is authenticated anew',
+    name: 'invariant 48: if `match` throws for one caller, the others are still closed, and that one has to authenticate again',
     file: 'src/server/realtime/hub.ts',
     from: 'const reason = this.#reasonToClose(connection.caller, match)',
     to: 'const reason = match(connection.caller) ? this.#reasonToClose(connection.caller, match) : undefined',
@@ -53,7 +53,7 @@ export const service: readonly Mutation[] = [
   {
     invariant: 48,
     test: 'test/server/revoke.test.ts',
-    name: 'invariant 48: taken back by whichever process, they end it soon',
+    name: 'invariant 48: and a revocation in any process closes the socket soon',
     file: 'src/server/realtime/hub.ts',
     from: 'connection.watch(again, clock, random.number() * limits.recheckMs)',
     to: '',
@@ -61,7 +61,7 @@ export const service: readonly Mutation[] = [
   {
     invariant: 56,
     test: 'test/server/options.test.ts',
-    name: 'invariant 56: origins of pages, and of applications with a scheme of their own, are let in whole',
+    name: 'invariant 56: origins of pages and of applications with a custom scheme are accepted',
     file: 'src/server/options.ts',
     from: "text === [protocol, host].join('//')",
     to: 'text === new URL(text).origin',
@@ -69,7 +69,7 @@ export const service: readonly Mutation[] = [
   {
     invariant: 46,
     test: 'test/server/ownership.test.ts',
-    name: 'invariant 46: a record that moves is removed for its old owner, and comes whole to its new one',
+    name: 'invariant 46: a moved record is removed for its old owner, and sent whole to its new owner',
     file: 'src/server/log/ownership.ts',
     from: 'if (!isWhole && next === before?.owner) {',
     to: 'if (!isWhole) {',
@@ -77,7 +77,7 @@ export const service: readonly Mutation[] = [
   {
     invariant: 46,
     test: 'test/server/ownership.test.ts',
-    name: 'invariant 46: in an organization every member sees what belongs to it, and nobody else does',
+    name: 'invariant 46: in an organization, every member sees its records, and nobody else does',
     file: 'src/server/log/ownership.ts',
     from: 'const next = ownerIn(ownerField, op, p)',
     to: 'const next = before?.owner ?? ownerIn(ownerField, op, p)',
@@ -85,7 +85,7 @@ export const service: readonly Mutation[] = [
   {
     invariant: 47,
     test: 'test/server/ownership.test.ts',
-    name: 'invariant 47: no byte of a record that was never the caller’s is in any answer or push',
+    name: 'invariant 47: no response or push contains a byte of a record that the caller never owned',
     file: 'src/server/log/memory-log.ts',
     from: 'if (!isReceivedBy(owners, entry)) {',
     to: 'if (false) {',
@@ -93,7 +93,7 @@ export const service: readonly Mutation[] = [
   {
     invariant: 47,
     test: 'test/server/ownership.test.ts',
-    name: 'invariant 47: no byte of a record that was never the caller’s is in any answer or push',
+    name: 'invariant 47: no response or push contains a byte of a record that the caller never owned',
     file: 'src/server/realtime/audiences.ts',
     from: 'list.map(({ frame }) => frame)',
     to: 'changes.map(({ frame }) => frame)',
@@ -101,7 +101,7 @@ export const service: readonly Mutation[] = [
   {
     invariant: 48,
     test: 'test/server/realtime.test.ts',
-    name: 'invariant 48: closes the socket with 4401 when it comes, and not before',
+    name: 'invariant 48: closes the socket with 4401 at that time, and not before',
     file: 'src/server/realtime/connection.ts',
     from: 'clock.after(caller.expiresAt - clock.now(), end)',
     to: 'clock.after(caller.expiresAt - clock.now() + 5_000, end)',
@@ -109,7 +109,7 @@ export const service: readonly Mutation[] = [
   {
     invariant: 48,
     test: 'test/server/realtime.test.ts',
-    name: 'invariant 48: with 4401 when the caller’s right to be there is revoked',
+    name: 'invariant 48: with 4401 when the caller is revoked',
     file: 'src/server/realtime/hub.ts',
     from: "match(caller) ? [closeCodes.unauthenticated, 'revoked']",
     to: "match(caller) ? [closeCodes.restart, 'revoked']",

@@ -5,7 +5,7 @@ export const sql: readonly Mutation[] = [
   {
     invariant: 11,
     test: 'test/server-sql/folder.test.ts',
-    name: 'invariant 11: begins one new history when %s',
+    name: 'invariant 11: starts one new history if %s',
     file: 'src/server/log/sql/left-open.ts',
     from: "marked === '' || marked !== bootId()",
     to: 'false',
@@ -37,7 +37,7 @@ export const sql: readonly Mutation[] = [
   {
     invariant: 13,
     test: 'test/server-sql/order.test.ts',
-    name: 'invariant 13: of what 8 processes write at once, whoever reads on from a position misses nothing',
+    name: 'invariant 13: while 8 processes write, a reader that continues from a position misses nothing',
     file: 'src/server/log/sql/write.ts',
     from: ' for update',
     to: '',
@@ -45,7 +45,7 @@ export const sql: readonly Mutation[] = [
   {
     invariant: 13,
     test: 'test/server-sql/order.test.ts',
-    name: 'invariant 13: whoever waits for a write of another process sees what it has done',
+    name: 'invariant 13: a write that waits for another process sees the changes of that process',
     file: 'src/server/log/sql/write.ts',
     from: 'if (found?.stale)',
     to: 'if (!found)',
@@ -53,7 +53,7 @@ export const sql: readonly Mutation[] = [
   {
     invariant: 14,
     test: 'test/server-sql/snapshot.test.ts',
-    name: 'invariant 14: neither in a snapshot',
+    name: 'invariant 14: not in a snapshot',
     file: 'src/server/log/sql/read.ts',
     from: 'repeatable read',
     to: 'read committed',
@@ -61,7 +61,7 @@ export const sql: readonly Mutation[] = [
   {
     invariant: 14,
     test: 'test/server-sql/snapshot.test.ts',
-    name: 'invariant 14: nor in a delta',
+    name: 'invariant 14: not in a delta',
     file: 'src/server/log/sql/read.ts',
     from: 'repeatable read',
     to: 'read committed',
@@ -69,7 +69,7 @@ export const sql: readonly Mutation[] = [
   {
     invariant: 14,
     test: 'test/server-sql/snapshot.test.ts',
-    name: 'invariant 14: horizon, head and content are those of one moment, however much is written meanwhile',
+    name: 'invariant 14: returns horizon, head and content of one moment, however much is written meanwhile',
     file: 'src/server/log/sql/write.ts',
     from: 'await pageReads?.keep(db, group.records, group.head)',
     to: '',
@@ -77,7 +77,7 @@ export const sql: readonly Mutation[] = [
   {
     invariant: 15,
     test: 'test/server-sql/hints.test.ts',
-    name: 'invariant 15: on PostgreSQL too, what is written between a bootstrap and the subscription is delivered',
+    name: 'invariant 15: on PostgreSQL, too, a write between a bootstrap and the subscription is delivered',
     file: 'src/server/log/sql/read.ts',
     from: 'sid <= till',
     to: 'sid < till',
@@ -85,7 +85,7 @@ export const sql: readonly Mutation[] = [
   {
     invariant: 16,
     test: 'test/server-sql/hints.test.ts',
-    name: 'invariant 16: the listening connection killed in a burst: all converge without a further write',
+    name: 'invariant 16: after the listening connection is lost in a burst, all converge without another write',
     file: 'src/server/log/sql/listener.ts',
     from: 'onListening()',
     to: '',
@@ -93,7 +93,7 @@ export const sql: readonly Mutation[] = [
   {
     invariant: 17,
     test: 'test/server-sql/atomic.test.ts',
-    name: 'invariant 17: a write that is rolled back takes no sid, and makes no frame that anybody waits for',
+    name: 'invariant 17: a write that is rolled back uses no sid, and leaves no gap that anybody waits for',
     file: 'src/server/log/sql/write.ts',
     from: 'as history, head, horizon, xmin',
     to: 'as history, pg_current_xact_id()::text as head, horizon, xmin',
@@ -101,7 +101,7 @@ export const sql: readonly Mutation[] = [
   {
     invariant: 18,
     test: 'test/server-sql/power-cut.test.ts',
-    name: 'invariant 18: a cut of the power loses no transaction that a folder has answered',
+    name: 'invariant 18: a power cut loses no transaction that a folder has answered',
     file: 'src/server/log/sql/pglite-disk.ts',
     from: "'wal_sync_method=fsync'",
     to: "'wal_sync_method=fdatasync'",
@@ -109,7 +109,7 @@ export const sql: readonly Mutation[] = [
   {
     invariant: 19,
     test: 'test/server-sql/verdicts.test.ts',
-    name: 'invariant 19: what is sent again past the age of its verdict is expired, and happens once all the same',
+    name: 'invariant 19: a transaction that is repeated after its verdict was forgotten is rejected as expired, and applied once',
     file: 'src/server/log/decide-on.ts',
     from: 'if (isForgotten(id)) return',
     to: 'if (refused) return',
@@ -117,7 +117,7 @@ export const sql: readonly Mutation[] = [
   {
     invariant: 19,
     test: 'test/server-sql/verdicts.test.ts',
-    name: 'invariant 19: what is sent again past the age of its verdict is expired, and happens once all the same',
+    name: 'invariant 19: a transaction that is repeated after its verdict was forgotten is rejected as expired, and applied once',
     file: 'src/server/log/sql/retention.ts',
     from: 'greatest(verdict_horizon, newest + 1)',
     to: 'verdict_horizon',
@@ -125,7 +125,7 @@ export const sql: readonly Mutation[] = [
   {
     invariant: 20,
     test: 'test/server-sql/atomic.test.ts',
-    name: 'invariant 20: where the commit fails, there is neither record nor frame nor verdict',
+    name: 'invariant 20: a failed commit leaves no record, no frame and no verdict',
     file: 'src/server/log/sql/write.ts',
     from: 'const judged = group.verdicts.map(({ verdict, ...rest }) => ({ ...rest, ...verdict }))',
     to: 'const judged: unknown[] = []',
@@ -133,7 +133,7 @@ export const sql: readonly Mutation[] = [
   {
     invariant: 26,
     test: 'test/server-sql/atomic.test.ts',
-    name: 'invariant 26: is a rejection for good, and nothing is stored: %s',
+    name: 'invariant 26: is rejected for good, and nothing is stored: %s',
     file: 'src/server/log/sql/refusal.ts',
     from: "refused: ['22', '23', '54']",
     to: "refused: ['23', '54']",
@@ -141,7 +141,7 @@ export const sql: readonly Mutation[] = [
   {
     invariant: 26,
     test: 'test/server-sql/atomic.test.ts',
-    name: 'invariant 26: a constraint that others have added is a rejection, and tells nothing of the database',
+    name: 'invariant 26: by a constraint of others is rejected without quoting the database',
     file: 'src/server/log/sql/refusal.ts',
     from: "refused: ['22', '23', '54']",
     to: "refused: ['22', '54']",
@@ -149,7 +149,7 @@ export const sql: readonly Mutation[] = [
   {
     invariant: 26,
     test: 'test/server-sql/atomic.test.ts',
-    name: 'invariant 26: is a verdict also where not even its id can be stored',
+    name: 'invariant 26: gets a verdict even if its id cannot be stored',
     file: 'src/server/log/sql/kysely-log.ts',
     from: '.catch((again) => ({ error: toRejection(again) }))',
     to: '',
@@ -157,7 +157,7 @@ export const sql: readonly Mutation[] = [
   {
     invariant: 26,
     test: 'test/server-sql/torn.test.ts',
-    name: 'invariant 26: are answered with 503 while the service runs, and nothing is rejected for good',
+    name: 'invariant 26: get 503 while the service runs, and reject nothing for good',
     file: 'src/server/log/sql/position.ts',
     from: 'if (Math.max(horizon, newest) !== head) throw',
     to: 'if (head < 0) throw',
@@ -165,7 +165,7 @@ export const sql: readonly Mutation[] = [
   {
     invariant: 58,
     test: 'test/server-sql/folder.test.ts',
-    name: 'invariant 58: a second process on a folder fails at once and says why; after the first is killed it takes over',
+    name: 'invariant 58: a second process on a folder fails at once and says why, and takes over after the first is killed',
     file: 'src/server/log/sql/folder-lock.ts',
     from: 'if (others.length === 0) return',
     to: 'return',
@@ -189,7 +189,7 @@ export const sql: readonly Mutation[] = [
   {
     invariant: 55,
     test: 'test/server-sql/slow-readers.test.ts',
-    name: 'invariant 55: gives its connection back at once if others wait, and misses nothing itself',
+    name: 'invariant 55: releases its connection at once if others wait, and is complete',
     file: 'src/server/log/sql/kysely-log.ts',
     from: 'this.#reader.release(pool)',
     to: 'return',
@@ -197,7 +197,7 @@ export const sql: readonly Mutation[] = [
   {
     invariant: 55,
     test: 'test/server-sql/slow-readers.test.ts',
-    name: 'invariant 55: keeps nobody from a delta',
+    name: 'invariant 55: does not block a delta',
     file: 'src/server/log/sql/read.ts',
     from: 'inSnapshot(deltas,',
     to: 'inSnapshot(database.readers,',
@@ -205,7 +205,7 @@ export const sql: readonly Mutation[] = [
   {
     invariant: 82,
     test: 'test/server-sql/contract.test.ts',
-    name: 'invariant 82: a rule sees the record as it is in the write’s own transaction, in %s',
+    name: 'invariant 82: a rule sees the record in the transaction of the write, in %s',
     file: 'src/server/log/sql/group.ts',
     from: 'return kept ? kept.after : read(t, id)',
     to: 'return read(t, id)',

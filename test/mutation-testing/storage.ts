@@ -77,7 +77,7 @@ export const storage: readonly Mutation[] = [
   {
     invariant: 33,
     test: 'test/writes/no-room.test.ts',
-    name: 'invariant 33: what is written after a start without room takes the room of the data',
+    name: 'invariant 33: a write after a start without room takes the room of the data',
     file: 'src/persistence/fence.ts',
     from: 'if (this.#fence !== 0) return this.write(data',
     to: 'return this.write(data',

@@ -7,7 +7,7 @@ export const tables: readonly Mutation[] = [
   {
     invariant: 78,
     test,
-    name: 'invariant 78: a change by any SQL is delivered once, and what is rolled back is not',
+    name: 'invariant 78: a change by any SQL is delivered once, and one that is rolled back is not',
     file: 'src/server/tables/triggers.ts',
     from: ' union ',
     to: ' except ',
@@ -15,7 +15,7 @@ export const tables: readonly Mutation[] = [
   {
     invariant: 78,
     test,
-    name: 'invariant 78: a change by any SQL is delivered once, and what is rolled back is not',
+    name: 'invariant 78: a change by any SQL is delivered once, and one that is rolled back is not',
     file: 'src/server/tables/triggers.ts',
     from: 'where ids = same and',
     to: 'where',
@@ -23,7 +23,7 @@ export const tables: readonly Mutation[] = [
   {
     invariant: 78,
     test,
-    name: 'invariant 78: changes of transactions that overlap are delivered in the order of their commits',
+    name: 'invariant 78: changes of overlapping transactions are delivered in the order of their commits',
     file: 'src/server/tables/drain.ts',
     from: 'returning t, ids),',
     to: 'and t is null returning t, ids),',
@@ -31,7 +31,7 @@ export const tables: readonly Mutation[] = [
   {
     invariant: 79,
     test,
-    name: 'invariant 79: a statement of whoever has no right on the tables of Instep succeeds, at every isolation level',
+    name: 'invariant 79: a SQL statement of a user without rights on the tables of Instep succeeds, at every isolation level',
     file: 'src/server/tables/triggers.ts',
     from: 'language plpgsql security definer',
     to: 'language plpgsql',
@@ -47,7 +47,7 @@ export const tables: readonly Mutation[] = [
   {
     invariant: 80,
     test,
-    name: 'invariant 80: what the constraints and triggers of the application refuse is rejected with the constraint’s name, and changes nothing',
+    name: 'invariant 80: a write that constraints or triggers of the application refuse is rejected with the constraint’s name, and changes nothing',
     file: 'src/server/tables/transact.ts',
     from: 'set constraints all immediate',
     to: 'select 1',
@@ -55,7 +55,7 @@ export const tables: readonly Mutation[] = [
   {
     invariant: 80,
     test,
-    name: 'invariant 80: what the constraints and triggers of the application refuse is rejected with the constraint’s name, and changes nothing',
+    name: 'invariant 80: a write that constraints or triggers of the application refuse is rejected with the constraint’s name, and changes nothing',
     file: 'src/server/tables/transact.ts',
     from: 'rollback to savepoint instep_ops',
     to: 'release savepoint instep_ops',
@@ -63,7 +63,7 @@ export const tables: readonly Mutation[] = [
   {
     invariant: 81,
     test,
-    name: 'invariant 81: attaching, detaching and repairing can be interrupted at any statement and done again, while others write',
+    name: 'invariant 81: attaching, detaching and repairing can be interrupted at any statement and repeated, while others write',
     file: 'src/server/tables/attach.ts',
     from: 'filled = false, attached = true`',
     to: 'attached = true`',

@@ -5,7 +5,7 @@ export const transactions: readonly Mutation[] = [
   {
     invariant: 19,
     test: 'test/server/transactions.test.ts',
-    name: 'invariant 19: a transaction that comes many times, at once too, happens once',
+    name: 'invariant 19: a transaction that is sent many times, even concurrently, happens once',
     file: 'src/server/log/memory-log.ts',
     from: 'this.#verdicts.get(verdictKey(transaction, named))',
     to: 'this.#verdicts.get(named)',
@@ -13,7 +13,7 @@ export const transactions: readonly Mutation[] = [
   {
     invariant: 21,
     test: 'test/server/transactions.test.ts',
-    name: 'invariant 21: where the answer was lost, the same comes again, and no second frame',
+    name: 'invariant 21: after a lost response, the same result comes again, and no second frame',
     file: 'src/server/log/decide-on.ts',
     from: 'first.digest === digest ? verdict :',
     to: 'first.digest === digest ? { sid: 0 } :',
@@ -21,7 +21,7 @@ export const transactions: readonly Mutation[] = [
   {
     invariant: 20,
     test: 'test/server/transactions.test.ts',
-    name: 'invariant 20: a log that fails in the middle leaves no effect, no frame and no verdict',
+    name: 'invariant 20: a log that fails in the middle keeps no record, no frame and no verdict',
     file: 'src/server/log/memory-log.ts',
     from: 'if (!rules) return this.#draft(left, { judge }, transaction)',
     to: 'if (!rules) return (this.#verdicts.set(verdictKey(transaction, id), { digest, verdict: { sid: 0 }, from: undefined }), this.#draft(left, { judge }, transaction))',
@@ -29,7 +29,7 @@ export const transactions: readonly Mutation[] = [
   {
     invariant: 20,
     test: 'test/server/transactions.test.ts',
-    name: 'invariant 20: a log that fails in the middle leaves no effect, no frame and no verdict',
+    name: 'invariant 20: a log that fails in the middle keeps no record, no frame and no verdict',
     file: 'src/server/log/rejection.ts',
     from: 'if (!(error instanceof WriteRejectedError)) throw error',
     to: "if (!(error instanceof WriteRejectedError)) return { code: 'invalid', message: 'It failed.' }",
@@ -37,7 +37,7 @@ export const transactions: readonly Mutation[] = [
   {
     invariant: 21,
     test: 'test/server/transactions.test.ts',
-    name: 'invariant 21: where the answer was lost, the same comes again, and no second frame',
+    name: 'invariant 21: after a lost response, the same result comes again, and no second frame',
     file: 'src/server/log/memory-log.ts',
     from: 'this.#verdicts.set(key, { caller, digest, verdict, from })',
     to: "if ('sid' in verdict) this.#verdicts.set(key, { caller, digest, verdict, from })",
@@ -45,7 +45,7 @@ export const transactions: readonly Mutation[] = [
   {
     invariant: 21,
     test: 'test/server/transactions.test.ts',
-    name: 'invariant 21: where the answer was lost, the same comes again, and no second frame',
+    name: 'invariant 21: after a lost response, the same result comes again, and no second frame',
     file: 'src/server/log/memory-log.ts',
     from: 'this.#entries = this.#entriesAfter(horizon)',
     to: 'this.#entries = this.#entriesAfter(horizon); this.#verdicts.clear()',
@@ -53,7 +53,7 @@ export const transactions: readonly Mutation[] = [
   {
     invariant: 46,
     test: 'test/server/authorize.test.ts',
-    name: 'invariant 46: with authorize’s leave a record is given away, and nothing of others’ taken',
+    name: 'invariant 46: `mayChangeOwner` allows giving records away, but not taking records of others',
     file: 'src/server/log/ownership.ts',
     from: 'const before = ownRecord(stored, owners)',
     to: 'const before = ownRecord(stored, mayChangeOwner ? undefined : owners)',
@@ -61,7 +61,7 @@ export const transactions: readonly Mutation[] = [
   {
     invariant: 47,
     test: 'test/server/tx-ownership.test.ts',
-    name: 'invariant 47: an answer to a transaction says what one’s own records say, and holds no other’s',
+    name: 'invariant 47: a result depends only on records of the caller, and contains no others',
     file: 'src/server/log/ownership.ts',
     from: 'const before = ownRecord(stored, owners)',
     to: 'const before = stored',
@@ -69,7 +69,7 @@ export const transactions: readonly Mutation[] = [
   {
     invariant: 74,
     test: 'test/server/was.test.ts',
-    name: 'invariant 74: authorize decides about what is left, and not at all if nothing is',
+    name: 'invariant 74: `authorize` gets only the remaining ops, and is not called if there are none',
     file: 'src/server/http/application-rules.ts',
     from: 'if (authorize && ops.some(({ was }) => was !== undefined))',
     to: 'if (authorize && ops.length === 0)',
@@ -78,7 +78,7 @@ export const transactions: readonly Mutation[] = [
     invariant: 74,
     test: 'test/server-sql/contract.test.ts',
     name: 'invariant 74: an op with `was` changes no field and removes no record that somebody else changed, in %s',
-    file: 'src/protocol/left.ts',
+    file: 'src/protocol/remaining-op.ts',
     from: 'Object.entries(op.p).filter(([field]) => holds(field))',
     to: 'Object.entries(op.p)',
   },
@@ -86,7 +86,7 @@ export const transactions: readonly Mutation[] = [
     invariant: 74,
     test: 'test/server-sql/contract.test.ts',
     name: 'invariant 74: an op with `was` changes no field and removes no record that somebody else changed, in %s',
-    file: 'src/protocol/left.ts',
+    file: 'src/protocol/remaining-op.ts',
     from: 'return Object.keys(was).every(holds) ? left : undefined',
     to: 'return left',
   },
@@ -101,7 +101,7 @@ export const transactions: readonly Mutation[] = [
   {
     invariant: 74,
     test: 'test/server-tables/conditions.test.ts',
-    name: 'invariant 74: an op with `was` leaves what a statement has changed, however soon after it',
+    name: 'invariant 74: an op with `was` keeps the changes of a SQL statement right before it',
     file: 'src/server/tables/transact.ts',
     from: 'records.push(isOther ? await this.#reader(op.t, op.id) : state && { ...state, sid: 0 })',
     to: 'records.push(await readRecord(this.#db, op.t, op.id))',
@@ -109,7 +109,7 @@ export const transactions: readonly Mutation[] = [
   {
     invariant: 53,
     test: 'test/server/tx-input.test.ts',
-    name: 'invariant 53: a field called `__proto__` changes no prototype, and names of JavaScript’s are only names',
+    name: 'invariant 53: a field `__proto__` changes no prototype, and names of JavaScript’s are ordinary names',
     file: 'src/protocol/guards.ts',
     from: "const reserved = '__proto__'",
     to: "const reserved = 'constructor'",
@@ -117,7 +117,7 @@ export const transactions: readonly Mutation[] = [
   {
     invariant: 54,
     test: 'test/server/tx-input.test.ts',
-    name: 'invariant 54: an op that is none is invalid for good, and stops no other: %s',
+    name: 'invariant 54: an invalid op is rejected for good, and stops no other transaction: %s',
     file: 'src/protocol/json-copy.ts',
     from: 'if (!isStorable(value)) throw',
     to: 'if (value === null) throw',
@@ -125,7 +125,7 @@ export const transactions: readonly Mutation[] = [
   {
     invariant: 54,
     test: 'test/server/record-size.test.ts',
-    name: 'invariant 54: updates that add up to a record which no client could take are too_large',
+    name: 'invariant 54: updates that make a record too long for clients are rejected as too_large',
     file: 'src/server/log/ownership.ts',
     from: 'checkSize(maxRecordBytes, op, was, is)',
     to: 'checkSize(maxRecordBytes, op, was, op.p)',
@@ -133,7 +133,7 @@ export const transactions: readonly Mutation[] = [
   {
     invariant: 57,
     test: 'test/server/tx-input.test.ts',
-    name: 'invariant 57: a body is measured by its bytes, with and without a length, and what just fits is taken',
+    name: 'invariant 57: is measured in bytes, with and without a `Content-Length`, and the maximum is accepted',
     file: 'src/server/http/read-body.ts',
     from: 'if (length > maxBytes) throw tooLarge',
     to: '',
@@ -141,7 +141,7 @@ export const transactions: readonly Mutation[] = [
   {
     invariant: 57,
     test: 'test/server/tx-input.test.ts',
-    name: 'invariant 57: a body that is compressed is not unpacked',
+    name: 'invariant 57: is not decompressed',
     file: 'src/server/http/read-body.ts',
     from: "if (encoding.toLowerCase() !== 'identity') {",
     to: "if (encoding.toLowerCase() === '') {",
@@ -149,7 +149,7 @@ export const transactions: readonly Mutation[] = [
   {
     invariant: 57,
     test: 'test/server/limits.test.ts',
-    name: 'invariant 57: a caller who asks too often gets 429 with Retry-After, before the body is read',
+    name: 'invariant 57: answers 429 with Retry-After to a caller who sends too often, before the body is read',
     file: 'src/server/http/app.ts',
     from: 'if (rateLimit) app.use(limitRate({ path, limit: rateLimit }))',
     to: '',

@@ -45,7 +45,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 12,
     test: 'test/writes/migrations.test.ts',
-    name: 'invariant 12: are parked and told, never lost, where the migration %s',
+    name: 'invariant 12: are kept and reported, never lost, if the migration %s',
     file: 'src/mutations/stored-transactions.ts',
     from: 'for (const [transaction, fault] of faults) rollback.reject(transaction, fault)',
     to: '',

@@ -4,7 +4,7 @@ import { defineModels } from '../../src/models/models.ts'
 import { draft, type Mutator } from '../../src/mutations/draft.ts'
 import { effectsOf, inverseOf, tryAgain, withoutWas } from '../../src/mutations/inverse.ts'
 import type { Payload } from '../../src/protocol/json.ts'
-import { applyTxOp } from '../../src/protocol/left.ts'
+import { applyTxOp } from '../../src/protocol/remaining-op.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
 import type { TxOp } from '../../src/protocol/tx.ts'
 

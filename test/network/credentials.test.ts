@@ -22,11 +22,14 @@ describe('what is sent', () => {
     expect(await headers({})).toEqual({})
   })
 
-  test.each([null, undefined, ''])('a source that gives %j has nobody signed in', async (value) => {
-    const error = await thrownBy(createCredentials({ token: () => value }).get)
-    expect(error).toBeInstanceOf(UnauthenticatedError)
-    expect(error.message).toMatch(/no `token` to send/)
-  })
+  test.each([null, undefined, ''])(
+    'a source that returns %j means that nobody is signed in',
+    async (value) => {
+      const error = await thrownBy(createCredentials({ token: () => value }).get)
+      expect(error).toBeInstanceOf(UnauthenticatedError)
+      expect(error.message).toMatch(/no `token` to send/)
+    },
+  )
 })
 
 describe('a source that fails', () => {

@@ -12,12 +12,12 @@ describe('one base address', () => {
     ['https://h:8443/s?org=a%20b&x', 'https://h:8443/s/delta?org=a%20b&x', 'wss://h:8443/s/ws?org=a%20b&x'],
     ['HTTPS://Api.Example.com/S', 'https://api.example.com/S/delta', 'wss://api.example.com/S/ws'],
     ['https://[::1]:9/s', 'https://[::1]:9/s/delta', 'wss://[::1]:9/s/ws'],
-  ])('%s gives %s and %s', (baseUrl, deltaUrl, wsUrl) => {
+  ])('%s resolves to %s and %s', (baseUrl, deltaUrl, wsUrl) => {
     expect(resolveEndpoints({ baseUrl }, undefined)).toMatchObject({ deltaUrl, wsUrl })
   })
 })
 
-describe('what is wrong fails with the name of the option and what was expected', () => {
+describe('the error for a wrong option names the option and the expected value', () => {
   const whole = { bootstrapUrl: 'https://h/b', deltaUrl: 'https://h/d', wsUrl: 'wss://h/w' }
   const faults: readonly [string, unknown, string | undefined, string, RegExp][] = [
     ['neither option', {}, undefined, 'baseUrl', /is missing; expected a URL with http:\/\/ or https:\/\//],
@@ -100,13 +100,13 @@ describe('what is wrong fails with the name of the option and what was expected'
   })
 })
 
-test('a parameter is added to whatever query an address has', () => {
+test('a parameter is added to any existing query', () => {
   expect(withQuery('https://h/delta', 'since', 5)).toBe('https://h/delta?since=5')
   expect(withQuery('https://h/delta?a=b%20c', 'since', 0)).toBe('https://h/delta?a=b%20c&since=0')
   expect(new URL(withQuery('wss://h/ws', 'token', 'a+b/c=&d')).searchParams.get('token')).toBe('a+b/c=&d')
 })
 
-test('a printed address shows neither user nor query', () => {
+test('a printed address contains neither user nor query', () => {
   expect(redactUrl('https://me:pw@h:81/a/b?key=secret#s')).toBe('https://h:81/a/b')
   expect(redactUrl('wss://h/ws')).toBe('wss://h/ws')
   expect(redactUrl('secret')).toBe('(not an address)')

@@ -26,7 +26,7 @@ const faults: readonly [string, () => Response | Promise<Response>][] = [
   ],
   ['another content type', () => new Response(new Uint8Array([0x89, 0x50, 0x4e, 0x47]))],
   ['truncated JSON', () => new Response('{"sid":5,"rows":[{"t":"a"')],
-  ['an empty answer', () => new Response('')],
+  ['an empty response', () => new Response('')],
   ['204', () => new Response(null, { status: 204 })],
   ['a redirect', () => new Response(null, { status: 302, headers: { Location: 'https://portal.test/' } })],
   ['a redirect in a browser', () => opaque],
@@ -39,7 +39,7 @@ const faults: readonly [string, () => Response | Promise<Response>][] = [
   ['null', () => new Response('null')],
   ['an array', () => new Response('[]')],
   ['an object of another kind', () => new Response('{"ok":true}')],
-  ['bytes that are no UTF-8', () => new Response(new Uint8Array([0x7b, 0xff, 0x7d]))],
+  ['bytes that are not UTF-8', () => new Response(new Uint8Array([0x7b, 0xff, 0x7d]))],
 ]
 
 describe('invariant 49: a body that is not the expected JSON is a transient failure', () => {

@@ -54,7 +54,7 @@ describe('limits', () => {
     expect(made.calls).toHaveLength(0)
   })
 
-  test('30 s without a byte end a response; a slow one continues', async () => {
+  test('30 s without a byte end a response, and a slow one continues', async () => {
     const body = new ManualBody()
     const made = setup(() => new Response(body.stream))
     const result = outcomeOf(made.transport.delta(1))
@@ -84,7 +84,7 @@ describe('limits', () => {
     expect(isSyncError(result.error) ? result.error.code : undefined).toBe(code)
   })
 
-  test('any time for a delta that keeps coming, however slowly', async () => {
+  test('a delta may take any time while bytes keep coming', async () => {
     const body = new ManualBody()
     const made = setup(() => new Response(body.stream))
     const result = outcomeOf<unknown>(made.transport.delta(1))
@@ -102,7 +102,7 @@ describe('limits', () => {
   })
 })
 
-describe('a caller that gives up', () => {
+describe('a caller that aborts', () => {
   const reason = new Error('Enough.')
 
   test('before the request sends nothing, and asks for no credentials', async () => {
@@ -114,8 +114,8 @@ describe('a caller that gives up', () => {
   })
 
   test.each([
-    ['while credentials are got', { credentials: createCredentials({ token: never }) }, 0],
-    ['while the answer is waited for', {}, 1],
+    ['while waiting for credentials', { credentials: createCredentials({ token: never }) }, 0],
+    ['while waiting for the response', {}, 1],
   ])('%s gets its reason at once, and ends the fetch', async (_, options, calls) => {
     const made = setup(never, options)
     const controller = new AbortController()

@@ -49,7 +49,7 @@ describe('a request', () => {
     expect(made.calls.map(({ headers }) => headers.get('Authorization'))).toEqual(['Bearer a', 'Bearer b'])
   })
 
-  test('gives a delta of any shape, with a byte order mark before it or without', async () => {
+  test('reads a delta of any shape, with or without a byte order mark', async () => {
     const made = setup(() => new Response('\uFEFF{"sid":3,"rows":[{"t":"a","id":"1","p":{}},5]}'))
     const { sid, kind, broken } = await made.transport.delta(1)
     expect([sid, kind, broken.length]).toEqual([3, 'row', 1])
@@ -63,7 +63,7 @@ describe('a request', () => {
     expect(sink.slices.flatMap((slice) => slice.rows)).toEqual(snapshot.rows)
   })
 
-  test('gives a delta that comes in pieces cut within a character', async () => {
+  test('reads a delta that is split within a character', async () => {
     const text = '\uFEFF{"sid":3,"rows":[{"t":"a","id":"é漢😀","p":{}}]}'
     const pieces = oddChunks(text, 1, () => 0)
     const body = new ReadableStream<Uint8Array>({
@@ -133,7 +133,7 @@ describe('a response other than 2xx', () => {
     expect(credentials.rejected(await outcome(made.transport.delta(1)))).toBe(true)
   })
 
-  test('of another status is an HttpError with what the service said', async () => {
+  test('of another status is an HttpError with the message of the service', async () => {
     const { result } = failing(
       429,
       { error: { code: 'slow_down', message: 'Too often.' } },

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { linkSetup } from '../support/test-realtime-socket.ts'
 import { settle } from '../support/virtual.ts'
 
-describe('invariant 50: a black-holed socket is noticed', () => {
-  test('within two heartbeats: it is closed, told as lost, and opened again', async () => {
+describe('invariant 50: a black-holed socket is detected', () => {
+  test('within two heartbeats: it is closed, reported as lost, and opened again', async () => {
     const { open, socket, sockets, clock, log } = linkSetup()
     await open()
     socket.expectHeartbeat(10_000)
@@ -96,7 +96,7 @@ test('an expectation after the loss of its socket is ignored', async () => {
   expect(log).toEqual(['opened', 'lost open 1006', 'opened'])
 })
 
-test('a new expectation takes the place of the old; less than a second counts as one', async () => {
+test('a new expectation replaces the old one; less than a second counts as one', async () => {
   const { open, socket, clock } = linkSetup()
   await open()
   socket.expectHeartbeat(60_000)

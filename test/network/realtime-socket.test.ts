@@ -55,7 +55,7 @@ describe('an open socket', () => {
     expect([socket.state.name, sockets.live.length]).toEqual(['opening', 1])
   })
 
-  test('is replaced at once by renew, and not heard any more', async () => {
+  test('is replaced at once by `renew`, and its later events are ignored', async () => {
     const { open, socket, sockets, log } = linkSetup()
     await open()
     const old = sockets.last
@@ -116,7 +116,7 @@ describe('an attempt that fails', () => {
     expect(socket.state).toMatchObject({ failures: 0 })
   })
 
-  test('gets 15 s, and is then given up', async () => {
+  test('times out after 15 s', async () => {
     const { socket, sockets, clock, log } = linkSetup()
     socket.start()
     await clock.advance(14_999)

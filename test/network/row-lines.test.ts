@@ -21,7 +21,7 @@ function follows(text: string, cuts: readonly number[] = []): number {
   return follow.mock.calls.length - 5
 }
 
-test('of rows on lines only the last is followed, where the snapshot says so before them', () => {
+test('if the snapshot announces rows on lines, only the last row is scanned', () => {
   // And the comma before it.
   expect(follows(text)).toBe(2)
   for (const lines of [false, 'true', 1, null]) expect(follows(snapshot(rows, lines))).toBe(100)
@@ -48,7 +48,7 @@ test('a row on a line that nests too deep is left out, and its neighbours stay',
   expect(broken).toEqual([tooDeep, tooDeep, 'a row is not an object'])
 })
 
-test('slices of rows on lines end behind a row, and are of a bounded size', () => {
+test('slices of rows on lines end after a row, and have a limited size', () => {
   const many = Array.from({ length: 30_000 }, (_, id) => row(id))
   const long = snapshot(many)
   const chunks = Array.from({ length: Math.floor(long.length / 65_536) }, (_, n) => (n + 1) * 65_536)
@@ -64,7 +64,7 @@ test.each([
   ['an object', '{"t":"Issue","id":"1","p":{"a":1\n,"b":2}}'],
   ['a row', '{"t":"Issue"\n,"id":"1","p":{}}'],
 ])(
-  'a line feed before a comma within %s is refused, where the snapshot says that there is none',
+  'a line feed before a comma within %s is refused, if the snapshot announces that there is none',
   (_, broken) => {
     expect(() => scan(snapshot([row(1), broken]))).toThrow('The snapshot is not JSON')
     expect(scan(snapshot([row(1), broken], false)).rows).toHaveLength(2)

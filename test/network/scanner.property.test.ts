@@ -37,7 +37,7 @@ const expected = (document: Uint8Array) => {
   return { head, rows, broken: [...broken].sort(), texts: written(rows) }
 }
 
-test('any snapshot, in any chunks, gives what JSON.parse of the whole gives', () => {
+test('any snapshot, in any chunks, is read as `JSON.parse` reads the whole', () => {
   fc.assert(
     fc.property(document, cuts, (bytes, chunks) => {
       expect(verdict(() => summary(bytes, chunks))).toEqual(verdict(() => expected(bytes)))
@@ -46,7 +46,7 @@ test('any snapshot, in any chunks, gives what JSON.parse of the whole gives', ()
   )
 })
 
-test('a snapshot whose rows are on lines, as it says, gives what JSON.parse gives; one where some are not may be refused', () => {
+test('a snapshot with rows on lines is read as `JSON.parse` reads it; one with a wrong announcement may be refused', () => {
   fc.assert(
     fc.property(inLines, cuts, ({ bytes, isTrue }, chunks) => {
       const found = verdict(() => summary(bytes, chunks))
@@ -56,7 +56,7 @@ test('a snapshot whose rows are on lines, as it says, gives what JSON.parse give
   )
 })
 
-test('a string ends at the same quote however long it is, whatever it escapes, and wherever it is cut', () => {
+test('the end of a string is found whatever its length, its escapes and its chunks', () => {
   const part = fc.constantFrom('\\', '"', '\\'.repeat(20), 'é', 'y'.repeat(20))
   const text = fc.array(part, { minLength: 10, maxLength: 60 }).map((parts) => parts.join(''))
   const places = fc.array(fc.nat(), { maxLength: 12 })
@@ -71,7 +71,7 @@ test('a string ends at the same quote however long it is, whatever it escapes, a
   )
 })
 
-test('a snapshot that was edited anywhere is refused exactly where JSON.parse refuses it, or for a second `rows`', () => {
+test('an edited snapshot is refused exactly if `JSON.parse` refuses it, or for a second `rows`', () => {
   fc.assert(
     fc.property(edited, cuts, (bytes, chunks) => {
       try {
@@ -86,7 +86,7 @@ test('a snapshot that was edited anywhere is refused exactly where JSON.parse re
   )
 })
 
-test('how the bytes are cut into chunks makes no difference, not even to the error', () => {
+test('the chunks of a snapshot make no difference, not even to the error', () => {
   const outcome = (bytes: Uint8Array, chunks: readonly number[]) => {
     try {
       return scan(bytes, chunks, 150)

@@ -18,19 +18,19 @@ const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
 const rowNesting = (id: string, levels: number) =>
   `{"t":"Issue","id":"${id}","p":{"a":${nested(levels - 2)}}}`
 
-describe('what a snapshot says', () => {
-  test('a key written with escapes counts as what it says', () => {
+describe('the head of a snapshot', () => {
+  test('may have keys with escapes', () => {
     expect(scan('{"\\u0073id":3,"r\\u006fws":[],"\\"sid":9}').head).toEqual({ sid: 3 })
   })
 
-  test('a byte order mark before it is passed over, also in pieces', () => {
+  test('may follow a byte order mark, also in pieces', () => {
     const bytes = new TextEncoder().encode('\uFEFF{"sid":1,"rows":[]}')
     expect(scan(bytes, [1, 2]).head).toEqual({ sid: 1 })
     expect(errorOf(bytes.slice(1)).code).toBe('not_json')
     expect(errorOf(Uint8Array.of(0xef, ...bytes.slice(3))).code).toBe('not_json')
   })
 
-  test('an extension of the wrong type, or of enormous length, counts as absent', () => {
+  test('ignores an extension of a wrong type, or of an enormous length', () => {
     const epoch = `"${'e'.repeat(70_000)}"`
     expect(scan(`{"sid":1,"count":"2","epoch":${epoch},"rows":[]}`, [30_000]).head).toEqual({ sid: 1 })
     for (const count of [-1, 0.5])
@@ -41,13 +41,13 @@ describe('what a snapshot says', () => {
 describe('slices', () => {
   const rows = Array.from({ length: 2500 }, (_, index) => row(index))
 
-  test('hold a thousand rows, and their text is that of their rows', () => {
+  test('have a thousand rows, and contain exactly their text', () => {
     const { slices } = scan(JSON.stringify({ sid: 1, rows }), [10_000, 50_000])
     expect(slices.map((slice) => slice.rows.length)).toEqual([1000, 1000, 500])
     for (const slice of slices) expect(JSON.parse(slice.text)).toEqual(slice.rows)
   })
 
-  test('or about 256 kB', () => {
+  test('or have about 256 kB', () => {
     const large = Array.from({ length: 10 }, (_, index) => row(index, { body: 'x'.repeat(100_000) }))
     const { slices } = scan(JSON.stringify({ sid: 1, rows: large }))
     expect(slices.map((slice) => slice.rows.length)).toEqual([3, 3, 3, 1])
@@ -55,7 +55,7 @@ describe('slices', () => {
 })
 
 describe('a broken row', () => {
-  test('is left out and named, and the text is written again without it', () => {
+  test('is left out and reported, and the text of the slice omits it', () => {
     const rows = [
       row(1),
       { t: 'Issue', id: 5, p: {} },
@@ -71,7 +71,7 @@ describe('a broken row', () => {
     expect(slices[0]?.broken).toHaveLength(4)
   })
 
-  test('with a wrong extension only loses that, in the text too', () => {
+  test('with a wrong extension loses only the extension, in the text, too', () => {
     const [slice] = scan('{"sid":1,"rows":[{"t":"a","id":"1","v":"x","p":{}}]}').slices
     expect(slice?.rows).toEqual([{ t: 'a', id: '1', p: {} }])
     expect(JSON.parse(slice?.text ?? '')).toEqual(slice?.rows)
@@ -98,14 +98,14 @@ describe('a broken row', () => {
     expect(scan(`{"sid":1,"rows":[${deep}]}`)).toMatchObject({ rows: [], slices: [{ text: '[]' }] })
   })
 
-  test('nests too deep from exactly one level more', () => {
+  test('nests too deep from exactly one level above the maximum', () => {
     const { rows, broken } = scan(
       `{"sid":1,"rows":[${rowNesting('a', maxDepth)},${rowNesting('b', maxDepth + 1)}]}`,
     )
     expect([rows.map(({ id }) => id), broken.length]).toEqual([['a'], 1])
   })
 
-  test('of which there are very many still makes slices of a bounded size', () => {
+  test('that occurs many times still makes slices of a limited size', () => {
     const { slices } = scan(`{"sid":1,"rows":[${Array(3000).fill('0').join()}]}`)
     expect(slices.map((slice) => slice.broken.length)).toEqual([1000, 1000, 1000])
     const deep = nested(maxDepth + 1)
@@ -117,7 +117,7 @@ describe('a broken row', () => {
 describe('a row that is too long', () => {
   const text = JSON.stringify({ sid: 1, rows: [row(1), row(2, { body: 'x'.repeat(1000) })] })
 
-  test('ends the snapshot with an error that trying again does not mend, wherever chunks end', () => {
+  test('ends the snapshot with an error that a retry does not fix, wherever chunks end', () => {
     for (const cuts of [[], [40, 500], Array.from({ length: 1200 }, (_, index) => index)]) {
       const { code, message, retryable } = errorOf(text, cuts, 999)
       expect([code, retryable]).toEqual(['row_too_large', false])
@@ -126,23 +126,23 @@ describe('a row that is too long', () => {
     expect(scan(text, [], 1100).rows).toHaveLength(2)
   })
 
-  test('is noticed before its end has come', () => {
+  test('is detected before its end', () => {
     expect(errorOf(text.slice(0, -50), [], 900).code).toBe('row_too_large')
   })
 
-  test('is counted in bytes, not in characters', () => {
+  test('is measured in bytes, not in characters', () => {
     const wide = JSON.stringify({ sid: 1, rows: [row(1, { body: '€'.repeat(100) })] })
     expect(errorOf(wide, [], 300).code).toBe('row_too_large')
   })
 })
 
-describe('what is no snapshot', () => {
+describe('an invalid snapshot', () => {
   test.each([
     ['a page', '<!doctype html><html></html>', 'not_json'],
     ['two documents', '{"sid":1,"rows":[]}{"sid":1,"rows":[]}', 'not_json'],
-    ['a comma behind the last row', '{"sid":1,"rows":[{"t":"a","id":"1","p":{}},]}', 'not_json'],
-    ['a comma behind a full slice', `{"sid":1,"rows":[${Array(1000).fill('0').join()}, ]}`, 'not_json'],
-    ['a comma behind much space', `{"sid":1,"rows":[${' '.repeat(300_000)},0]}`, 'not_json'],
+    ['a comma after the last row', '{"sid":1,"rows":[{"t":"a","id":"1","p":{}},]}', 'not_json'],
+    ['a comma after a full slice', `{"sid":1,"rows":[${Array(1000).fill('0').join()}, ]}`, 'not_json'],
+    ['a comma after much white space', `{"sid":1,"rows":[${' '.repeat(300_000)},0]}`, 'not_json'],
     ['rows that are an object', '{"sid":1,"rows":{}}', 'bad_envelope'],
     ['rows that are null', '{"sid":1,"rows":null}', 'bad_envelope'],
     ['rows twice', '{"sid":1,"rows":[],"rows":[]}', 'bad_envelope'],
@@ -153,14 +153,14 @@ describe('what is no snapshot', () => {
     ['a sid that is a string', '{"sid":"1","rows":[]}', 'bad_sid'],
     ['a sid beyond 2^53', '{"sid":9007199254740993,"rows":[]}', 'bad_sid'],
     ['a sid of enormous length', `{"sid":1${' '.repeat(70_000)},"rows":[]}`, 'bad_sid'],
-    ['an empty answer', '', 'truncated'],
+    ['an empty response', '', 'truncated'],
     ['white space', ' \n', 'truncated'],
   ])('%s', (_, text, code) => {
     expect(errorOf(text).code).toBe(code)
     expect(errorOf(text, [1, 5, 9, 15]).code).toBe(code)
   })
 
-  test('a snapshot that ends anywhere before its end is truncated', () => {
+  test('a snapshot that ends early is truncated', () => {
     const text = '{"count":2,"rows":[{"t":"a","id":"1","p":{"x":"\\"é"}},{"t":"a","id":"2","p":{}}],"sid":7}'
     const bytes = new TextEncoder().encode(text)
     for (let end = 0; end < bytes.length; end += 1)
@@ -173,12 +173,12 @@ describe('what is no snapshot', () => {
     expect(errorOf(bytes).code).toBe('not_json')
   })
 
-  test('no error quotes what came', () => {
+  test('no error quotes the snapshot', () => {
     expect(errorOf('{"sid":1,"rows":[{"secret":s3cret}]}').message).not.toContain('s3cret')
   })
 })
 
-describe('what is followed by its strings and brackets alone', () => {
+describe('these are only scanned for strings and brackets', () => {
   const rest = '"sid":1,"rows":[]'
   const long = `"${'x'.repeat(70_000)}"`
 
@@ -200,7 +200,7 @@ describe('what is followed by its strings and brackets alone', () => {
   })
 })
 
-test('a long value that means nothing here is passed over, wherever its characters are cut', () => {
+test('a long value that is not used is skipped, however its characters are split', () => {
   const document = new TextEncoder().encode(
     JSON.stringify({ sid: 1, note: 'é'.repeat(60_000), rows: [row(1)] }),
   )

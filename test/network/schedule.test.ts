@@ -26,7 +26,7 @@ test.each([
   [undefined, 250],
   [7_000, 7_250],
 ])(
-  'after a failure with a Retry-After of %s ms it waits that long, with the jitter on top',
+  'after a failure with a Retry-After of %s ms, the wait is that long plus a random part',
   async (retryAfterMs, wait) => {
     const clock = new VirtualClock()
     const scheduler = schedulerOf({
@@ -44,7 +44,7 @@ test.each([
   },
 )
 
-test('who comes back when a Retry-After has passed waits no longer, though a machine that slept has held its timers', async () => {
+test('an event after the end of a Retry-After runs at once, even if a sleeping machine has delayed the timer', async () => {
   const clock = new VirtualClock()
   const its = new JumpingClock(clock)
   let runs = 0
@@ -67,7 +67,7 @@ test('who comes back when a Retry-After has passed waits no longer, though a mac
   expect([runs, scheduler.phase, clock.timers]).toEqual([2, 'resting', 0])
 })
 
-test('once it is stopped, what failed before is of no account', async () => {
+test('a stop forgets earlier failures', async () => {
   const clock = new VirtualClock()
   const scheduler = schedulerOf({
     clock,
@@ -83,7 +83,7 @@ test('once it is stopped, what failed before is of no account', async () => {
   expect([scheduler.failure, scheduler.failures, clock.timers]).toEqual([undefined, 0, 0])
 })
 
-test('a run that is stopped while it waits for the one before it is none', async () => {
+test('a run that is stopped while it waits for the previous one never begins', async () => {
   const clock = new VirtualClock()
   let runs = 0
   const scheduler = schedulerOf({
@@ -103,29 +103,26 @@ test('a run that is stopped while it waits for the one before it is none', async
   expect(runs).toBe(1)
 })
 
-test.each(['succeeds', 'fails'])(
-  'a run that %s after it was stopped says nothing of the next one',
-  async (end) => {
-    const clock = new VirtualClock()
-    const failures: string[] = []
-    let runs = 0
-    const scheduler = schedulerOf({
-      clock,
-      run: async () => {
-        runs += 1
-        await new Promise<void>((resolve) => void clock.after(1_000, resolve))
-        if (runs === 1 && end === 'fails') throw new HttpError('Busy.', { status: 503 })
-      },
-      onFailure: ({ message }) => failures.push(message),
-    })
-    scheduler.tell('start')
-    await clock.advance(0)
-    const stopped = scheduler.stop()
-    scheduler.tell('start')
-    await clock.until(stopped)
-    await clock.advance(0)
-    expect([runs, scheduler.phase, scheduler.failure, failures]).toEqual([2, 'fetching', undefined, []])
-    await clock.advance(1_000)
-    expect([runs, scheduler.phase]).toEqual([2, 'resting'])
-  },
-)
+test.each(['succeeds', 'fails'])('a stopped run that %s does not affect the next one', async (end) => {
+  const clock = new VirtualClock()
+  const failures: string[] = []
+  let runs = 0
+  const scheduler = schedulerOf({
+    clock,
+    run: async () => {
+      runs += 1
+      await new Promise<void>((resolve) => void clock.after(1_000, resolve))
+      if (runs === 1 && end === 'fails') throw new HttpError('Busy.', { status: 503 })
+    },
+    onFailure: ({ message }) => failures.push(message),
+  })
+  scheduler.tell('start')
+  await clock.advance(0)
+  const stopped = scheduler.stop()
+  scheduler.tell('start')
+  await clock.until(stopped)
+  await clock.advance(0)
+  expect([runs, scheduler.phase, scheduler.failure, failures]).toEqual([2, 'fetching', undefined, []])
+  await clock.advance(1_000)
+  expect([runs, scheduler.phase]).toEqual([2, 'resting'])
+})

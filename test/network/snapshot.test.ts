@@ -16,7 +16,7 @@ function begin<Sink extends ListSink>(sink: Sink, headers: Record<string, string
   return { clock, controller, body, sink, result }
 }
 
-test('rows come while the snapshot streams in', async () => {
+test('rows arrive while the snapshot streams in', async () => {
   const { body, sink, result } = begin(new ListSink())
   await settle()
   body.sends(`{"rows":[${rows(0, 1500)},`)
@@ -41,7 +41,7 @@ describe('the sink sets the pace', () => {
     }
   }
 
-  test('nothing is read while it has a slice, and its time is not the server’s silence', async () => {
+  test('nothing is read while the sink handles a slice, and that time does not count as silence of the server', async () => {
     const { body, sink, result, clock } = begin(new SlowSink())
     await settle()
     body.sends(`{"rows":[${rows(0, 400)},`)
@@ -57,7 +57,7 @@ describe('the sink sets the pace', () => {
     expect(sink.slices).toHaveLength(2)
   })
 
-  test('what it rejects with ends the call, and the body is let go', async () => {
+  test('its error ends the request, and the body is released', async () => {
     const full = new Error('The disk is full.')
     const refusing = new ListSink()
     refusing.slice = () => Promise.reject(full)
@@ -69,7 +69,7 @@ describe('the sink sets the pace', () => {
     expect([body.cancelled, clock.timers]).toEqual([true, 0])
   })
 
-  test('an abort while it has the last slice so far ends the call with its reason', async () => {
+  test('an abort while it handles the last slice ends the request with its reason', async () => {
     const { body, sink, result, controller } = begin(new SlowSink())
     await settle()
     body.sends(`{"rows":[${rows(0, 1001)}`)
@@ -80,7 +80,7 @@ describe('the sink sets the pace', () => {
     expect(result.error).toEqual(new Error('Enough.'))
   })
 
-  test('an abort while it has a slice keeps the next one from it', async () => {
+  test('an abort while it handles a slice withholds the next one', async () => {
     const { body, sink, result, controller } = begin(new SlowSink())
     await settle()
     body.sends(`{"rows":[${rows(0, 1001)}],"sid":1}`)
@@ -110,7 +110,7 @@ describe('progress', () => {
     expect(last).toEqual({ rows: 1000, bytes: 17 + half.length, fraction: undefined })
   })
 
-  test('is the share of `count` where that came before the rows', async () => {
+  test('is a fraction of `count` if that precedes the rows', async () => {
     const { body, sink, result } = begin(new ListSink(), { 'Content-Length': '999999' })
     await settle()
     body.sends(`{"count":2000,"rows":[${half}`)
@@ -122,7 +122,7 @@ describe('progress', () => {
     expect([result.value?.sid, fractions(sink).at(-1)]).toEqual([1, 1])
   })
 
-  test('is the share of Content-Length otherwise', async () => {
+  test('is a fraction of Content-Length otherwise', async () => {
     const text = `{"rows":[${half}${rows(1000, 1000)}],"sid":1}`
     const { body, sink } = begin(new ListSink(), { 'Content-Length': String(text.length) })
     await settle()
@@ -134,7 +134,7 @@ describe('progress', () => {
     expect(fractions(sink).at(-1)).toBe(1)
   })
 
-  test('is unknown behind a content coding, and where more comes than was told', async () => {
+  test('is unknown with a content coding, and if more rows arrive than announced', async () => {
     for (const headers of [
       { 'Content-Length': '100', 'Content-Encoding': 'gzip' },
       { 'Content-Length': '10' },
@@ -147,7 +147,7 @@ describe('progress', () => {
     }
   })
 
-  test('is unknown across origins, where a content coding cannot be seen', async () => {
+  test('is unknown across origins, since the content coding is hidden there', async () => {
     const body = new ManualBody()
     const response = new Response(body.stream, { headers: { 'Content-Length': '100' } })
     Object.defineProperty(response, 'type', { value: 'cors' })
@@ -159,7 +159,7 @@ describe('progress', () => {
     expect(fractions(sink)).toEqual([undefined])
   })
 
-  test('is unknown where `count` is no number of rows', async () => {
+  test('is unknown if `count` is not a number of rows', async () => {
     const { body, sink } = begin(new ListSink())
     await settle()
     body.sends('{"count":"2000","rows":[')
@@ -167,7 +167,7 @@ describe('progress', () => {
     expect(fractions(sink)).toEqual([undefined])
   })
 
-  test('of a snapshot that is to have no rows is complete', async () => {
+  test('of a snapshot without rows is complete', async () => {
     const { body, sink } = begin(new ListSink())
     await settle()
     body.sends('{"count":0,"rows":[')
@@ -176,7 +176,7 @@ describe('progress', () => {
   })
 })
 
-test('a runtime whose answers cannot be streamed gets its rows at the end', async () => {
+test('a runtime that cannot stream responses gets its rows at the end', async () => {
   const response = new Response(`{"sid":1,"rows":[${rows(0, 3)}]}`)
   Object.defineProperty(response, 'body', { value: undefined })
   const sink = new ListSink()
@@ -184,7 +184,7 @@ test('a runtime whose answers cannot be streamed gets its rows at the end', asyn
   expect(sink.slices.flatMap((slice) => slice.rows)).toHaveLength(3)
 })
 
-test('a runtime whose answers cannot be streamed does not wait for one for ever, nor when it is not wanted', async () => {
+test('a runtime that cannot stream responses times out, and can be aborted', async () => {
   const silent = () =>
     Object.defineProperties(new Response(''), {
       body: { value: undefined },
@@ -202,7 +202,7 @@ test('a runtime whose answers cannot be streamed does not wait for one for ever,
   expect(other.error).toEqual(new Error('Enough.'))
 })
 
-test('other tasks get a turn while much comes at once, also where a runtime cannot stream', async () => {
+test('other tasks run while many rows arrive at once, also if a runtime cannot stream', async () => {
   for (const streams of [true, false]) {
     const clock = new PacedClock(5)
     const response = new Response(`{"sid":1,"rows":[${rows(0, 5000)}]}`)
@@ -213,7 +213,7 @@ test('other tasks get a turn while much comes at once, also where a runtime cann
   }
 })
 
-test('what comes next waits until they have had their turn', async () => {
+test('further rows wait until other tasks have run', async () => {
   const clock = new PacedClock(5)
   const turns: (() => void)[] = []
   clock.pause = () => new Promise((resolve) => turns.push(resolve))
@@ -229,7 +229,7 @@ test('what comes next waits until they have had their turn', async () => {
   expect(sink.progresses.length).toBeGreaterThan(length)
 })
 
-test('other tasks get a turn before a delta is taken that was long in parsing', async () => {
+test('other tasks run before a delta is applied that took long to parse', async () => {
   const clock = new PacedClock()
   const { transport } = setup(() => json({ sid: 9, frames: [] }), { clock })
   const { parse } = JSON

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { leftOf } from '../../src/protocol/left.ts'
+import { remainingOp } from '../../src/protocol/remaining-op.ts'
 
 const issue = { t: 'Issue', id: 'i1' }
-const left = (op: object, p?: object) => leftOf({ ...issue, ...op } as never, p as never)
+const left = (op: object, p?: object) => remainingOp({ ...issue, ...op } as never, p as never)
 
 describe('what is left of an op', () => {
   test('is all of it without `was`', () => {
     const op = { ...issue, op: 'u', p: { a: 1 }, unset: ['b'] } as const
-    expect(leftOf(op, undefined)).toBe(op)
+    expect(remainingOp(op, undefined)).toBe(op)
   })
 
   test('is each field of an update that still has the value in `was`, and each that `was` does not name', () => {

@@ -81,12 +81,12 @@ async function showsOneMoment(scene: Scene, page: ReactNode): Promise<void> {
 
 export const concurrentCases: readonly PageCase[] = [
   ...[Rows, Part, Length, Pending].map((Reading) =>
-    pageCase(`what changes while React renders is shown everywhere at once: ${Reading.name}`, (scene) =>
+    pageCase(`a change during rendering is shown everywhere at once: ${Reading.name}`, (scene) =>
       showsOneMoment(scene, [<Reading key="before" />, <Between key="between" />, <Reading key="after" />]),
     ),
   ),
   ...[done, end, part].map((read) =>
-    pageCase(`a result that is passed on says the same below: ${read.name}`, (scene) =>
+    pageCase(`a result that is passed to a child has the same content there: ${read.name}`, (scene) =>
       showsOneMoment(scene, <Passing read={read} />),
     ),
   ),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import * as react from '../../src/react/index.ts'
 
-test('the typed hooks are all there are', () => {
+test('the package exports only the typed hooks', () => {
   const { createHooks, ...hooks } = react
   expect(createHooks()).toEqual(hooks)
 })

@@ -10,7 +10,7 @@ const started = async () => {
   return { server, client, source: pendingSource(client) }
 }
 
-test('pending changes are the same lists until one of them changes', async () => {
+test('the lists of pending changes are the same objects until one changes', async () => {
   const { server, client, source } = await started()
   source.subscribe(() => {})
   server.down()
@@ -23,7 +23,7 @@ test('pending changes are the same lists until one of them changes', async () =>
   expect(source.get().pending).toHaveLength(2)
 })
 
-test('who has read a change as pending is shown that it was rejected before anybody subscribed', async () => {
+test('a change that was read as pending shows its rejection from before the subscription', async () => {
   const { server, client, source } = await started()
   server.reject('forbidden')
   client.mutate((m) => m.insert('Issue', { id: '1' }))
@@ -35,7 +35,7 @@ test('who has read a change as pending is shown that it was rejected before anyb
 })
 
 test.each(['pending', 'rejected'] as const)(
-  'who reads %s alone is shown what comes between reading and subscribing',
+  'a source that reads %s only shows changes between reading and subscribing',
   async (name) => {
     const { server, client, source } = await started()
     const before = source.get()

@@ -161,7 +161,7 @@ export const queryCases: readonly PageCase[] = [
     scene.shows('ready: Door,Roof')
   }),
 
-  pageCase('a spec that is written in the component subscribes once; another one anew', async (scene) => {
+  pageCase('an inline spec subscribes once, and a changed spec subscribes again', async (scene) => {
     const { client } = scene
     await scene.render(<Titles />)
     await scene.write(['i1', 'Cable'], ['i2', 'Door'])
@@ -204,7 +204,7 @@ export const queryCases: readonly PageCase[] = [
     }
   }),
 
-  pageCase('a copy of a result says the same', async (scene) => {
+  pageCase('a copy of a result has the same content', async (scene) => {
     await scene.render(<Copied />)
     scene.shows('pending,0,0,,,0,0')
     await scene.write(['i1', 'Cable'], ['i2', 'Door'])
@@ -236,7 +236,7 @@ export const queryCases: readonly PageCase[] = [
     scene.shows('Zebra')
   }),
 
-  pageCase('another number is another query, also where JSON has neither', async (scene) => {
+  pageCase('another number is another query, also if JSON has neither', async (scene) => {
     await scene.render(<Below most={Number.POSITIVE_INFINITY} />)
     await scene.server.write([
       { op: 'i', t: 'Issue', id: 'i1', p: { userId: 'ada', title: 'Lamp', size: 1 } },
@@ -247,7 +247,7 @@ export const queryCases: readonly PageCase[] = [
     scene.shows('0')
   }),
 
-  pageCase('a number is another query than a text, whatever the text says', async (scene) => {
+  pageCase('a number and a string are different queries, whatever the string', async (scene) => {
     await scene.render(<Titled title={1} />)
     await scene.write(['i1', 'number 1'])
     scene.shows('0')
@@ -255,26 +255,23 @@ export const queryCases: readonly PageCase[] = [
     scene.shows('1')
   }),
 
-  pageCase(
-    'a wrong spec is refused, also where JSON says the same of it as of the one before',
-    async (scene) => {
-      const { error } = console
-      // React tells of each error that it gives to a boundary.
-      console.error = () => {}
-      const page = (title: unknown) => (
-        <Caught>
-          <Titled title={title} />
-        </Caught>
-      )
-      await scene.render(page('1970-01-01T00:00:00.000Z'))
-      scene.shows('0')
-      await scene.render(page(new Date(0)))
-      console.error = error
-      scene.shows('ConfigurationError')
-    },
-  ),
+  pageCase('a wrong spec is refused, even if its JSON equals that of the previous spec', async (scene) => {
+    const { error } = console
+    // React tells of each error that it gives to a boundary.
+    console.error = () => {}
+    const page = (title: unknown) => (
+      <Caught>
+        <Titled title={title} />
+      </Caught>
+    )
+    await scene.render(page('1970-01-01T00:00:00.000Z'))
+    scene.shows('0')
+    await scene.render(page(new Date(0)))
+    console.error = error
+    scene.shows('ConfigurationError')
+  }),
 
-  pageCase('a query that is another in each render is asked once for each', async (scene) => {
+  pageCase('a query that differs in each render is evaluated once for each', async (scene) => {
     const page = [<Later key="later" />, ' ', <FilteredInPlace key="filtered" />]
     await scene.render(page)
     await scene.write(['i1', 'Cable'], ['i2', 'Door'])
@@ -286,7 +283,7 @@ export const queryCases: readonly PageCase[] = [
   }),
 
   ...[HastyRows, HastyPart, HastyLength, HastyCursor, HastyRecord].map((Hasty) =>
-    pageCase(`what changes between rendering and subscribing is not missed: ${Hasty.name}`, async (scene) => {
+    pageCase(`a change between rendering and subscribing is not missed: ${Hasty.name}`, async (scene) => {
       await scene.render(null)
       await scene.write(['i1', 'Cable'])
       await scene.render(<Hasty />)
@@ -366,7 +363,7 @@ export const queryCases: readonly PageCase[] = [
     await scene.server.clock.until(client.close())
   }),
 
-  pageCase('a provider of a client that is closed shows what that had, and fails nothing', async (scene) => {
+  pageCase('a provider of a closed client shows its last data, without an error', async (scene) => {
     await scene.render(<Titles />)
     await scene.write(['i1', 'Cable'])
     await act(async () => void scene.client.close())
@@ -376,23 +373,26 @@ export const queryCases: readonly PageCase[] = [
     scene.shows('ready: Cable')
   }),
 
-  pageCase('one that suspends does not start a client that the application stopped', async (scene) => {
-    // React renders again only what is another element.
-    const page = () => (
-      <Suspense fallback="Loading">
-        <Awaited />
-      </Suspense>
-    )
-    scene.server.down()
-    await scene.render(page())
-    await act(() => scene.client.stop())
-    await scene.render(page())
-    await scene.settle()
-    scene.shows('Loading')
-    same(scene.client.status.lifecycle, 'stopped', 'the client')
-  }),
+  pageCase(
+    'a component that suspends does not start a client that the application stopped',
+    async (scene) => {
+      // React renders again only what is another element.
+      const page = () => (
+        <Suspense fallback="Loading">
+          <Awaited />
+        </Suspense>
+      )
+      scene.server.down()
+      await scene.render(page())
+      await act(() => scene.client.stop())
+      await scene.render(page())
+      await scene.settle()
+      scene.shows('Loading')
+      same(scene.client.status.lifecycle, 'stopped', 'the client')
+    },
+  ),
 
-  pageCase('one that suspends on a client that is closed tells so', async (scene) => {
+  pageCase('a component that suspends on a closed client gets an error', async (scene) => {
     scene.server.down()
     await scene.render(
       <Caught>
@@ -411,7 +411,7 @@ export const queryCases: readonly PageCase[] = [
     scene.shows('ClosedError')
   }),
 
-  pageCase('a record is followed, whichever it is', async (scene) => {
+  pageCase('a component follows its record, also when the id changes', async (scene) => {
     await scene.render(<Chosen id="i1" />)
     scene.shows('undefined')
     await scene.write(['i1', 'Cable'], ['i2', 'Door'])
@@ -425,7 +425,7 @@ export const queryCases: readonly PageCase[] = [
     scene.shows('undefined')
   }),
 
-  pageCase('without an id there is no record, and nothing of its type is read', async (scene) => {
+  pageCase('without an id there is no record, and its type is not loaded', async (scene) => {
     await scene.render(<Chosen id="i1" />)
     await scene.write(['i1', 'Cable'])
     scene.shows('Cable')
@@ -439,7 +439,7 @@ export const queryCases: readonly PageCase[] = [
     same(scene.client.reads, reads, 'how often it was read')
   }),
 
-  pageCase('what the user writes is shown in the same moment', async (scene) => {
+  pageCase('a write is shown in the same moment', async (scene) => {
     await scene.render(<Titles />)
     await scene.write(['i1', 'Cable'])
     await act(async () => {

@@ -48,7 +48,7 @@ beforeEach(() => {
 afterEach(() => server.close())
 
 describe('on a server', () => {
-  test('nothing can be undone, whatever the client has', async () => {
+  test('there is nothing to undo, whatever the client has', async () => {
     const client = server.client({ identity: 'ada' })
     client.mutate((m) => m.insert('Issue', { id: 'i1' }))
     expect(client.canUndo).toBe(true)

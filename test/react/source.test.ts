@@ -3,7 +3,7 @@ import { readResult } from '../../src/react/query-result.ts'
 import { Source } from '../../src/react/source.ts'
 import { ownServer } from '../support/own-server.ts'
 
-test('what changes while nobody is subscribed is shown to whoever subscribes again, as a hidden part does', () => {
+test('changes without a subscriber are shown to the next one, as in a hidden part of the page', () => {
   const now = { n: 1 }
   const listeners = new Set<() => void>()
   const source = new Source({
@@ -25,7 +25,7 @@ test('what changes while nobody is subscribed is shown to whoever subscribes aga
   expect([second, source.get() === second, listeners.size]).toEqual([{ n: 2 }, true, 1])
 })
 
-test('a query that becomes ready without rows before anybody subscribes is another result then', async () => {
+test('a query that becomes ready without rows before anybody subscribes has another result then', async () => {
   const server = ownServer()
   const client = server.client({ identity: 'ada' })
   const query = client.query('Issue')

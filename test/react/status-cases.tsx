@@ -93,7 +93,7 @@ function socketsOf({ server }: Scene): number {
 }
 
 export const statusCases: readonly PageCase[] = [
-  pageCase('a page shows no records any more once the user has signed out in another tab', async (scene) => {
+  pageCase('a page shows no records after the user has signed out in another tab', async (scene) => {
     const { server } = scene
     const store = { ...memoryStore(), shared: perOrigin }
     const Channel = new VirtualChannels()
@@ -123,7 +123,7 @@ export const statusCases: readonly PageCase[] = [
     await scene.leave()
     same(here.listeners, 0, 'the listeners that are left')
   }),
-  pageCase('what can be undone shows, and can be undone', async (scene) => {
+  pageCase('a page shows whether there is something to undo, and undoes it', async (scene) => {
     await scene.render(<Undo />)
     await scene.write(['i1', 'Lamp'])
     scene.shows(' ')
@@ -154,7 +154,7 @@ export const statusCases: readonly PageCase[] = [
     scene.shows(' ')
   }),
 
-  pageCase('strict mode makes one socket, and a page that is left none', async (scene) => {
+  pageCase('strict mode opens one socket, and leaving the page closes it', async (scene) => {
     await scene.render(<Connection />)
     await scene.settle()
     scene.shows('socket')
@@ -170,7 +170,7 @@ export const statusCases: readonly PageCase[] = [
     )
   }),
 
-  pageCase('a client of several providers runs as long as one of them is there', async (scene) => {
+  pageCase('a client of several providers runs until the last one is unmounted', async (scene) => {
     await scene.render(
       <SyncProvider client={scene.client}>
         <Connection />
@@ -186,7 +186,7 @@ export const statusCases: readonly PageCase[] = [
     same(scene.client.status.lifecycle, 'stopped', 'the client')
   }),
 
-  pageCase('a client that ran already goes on when the page is left', async (scene) => {
+  pageCase('a client that ran before keeps running when the page is left', async (scene) => {
     await scene.client.start()
     await scene.render(<Connection />)
     await scene.leave()
@@ -194,18 +194,21 @@ export const statusCases: readonly PageCase[] = [
     same(scene.client.status.connection.state, 'socket', 'the connection')
   }),
 
-  pageCase('a client that the application started anew goes on when the next page is left', async (scene) => {
-    await scene.render(<Connection />)
-    await scene.settle()
-    await scene.leave()
-    same(scene.client.status.lifecycle, 'stopped', 'the client')
-    await scene.client.start()
-    await scene.render(<Connection />)
-    await scene.leave()
-    same(scene.client.status.lifecycle, 'running', 'the client')
-  }),
+  pageCase(
+    'a client that the application started again keeps running when the next page is left',
+    async (scene) => {
+      await scene.render(<Connection />)
+      await scene.settle()
+      await scene.leave()
+      same(scene.client.status.lifecycle, 'stopped', 'the client')
+      await scene.client.start()
+      await scene.render(<Connection />)
+      await scene.leave()
+      same(scene.client.status.lifecycle, 'running', 'the client')
+    },
+  ),
 
-  pageCase('one more provider does not start a client that the application stopped', async (scene) => {
+  pageCase('another provider does not start a client that the application stopped', async (scene) => {
     const { client } = scene
     await scene.render(<Connection />)
     await scene.settle()
@@ -223,7 +226,7 @@ export const statusCases: readonly PageCase[] = [
     scene.shows('socket')
   }),
 
-  pageCase('another client takes the place of the one before', async (scene) => {
+  pageCase('another client replaces the previous one', async (scene) => {
     await scene.render(<Issue />)
     await scene.write(['i1', 'Cable'])
     scene.shows('1 Cable current')
@@ -238,7 +241,7 @@ export const statusCases: readonly PageCase[] = [
     await scene.server.clock.until(other.close())
   }),
 
-  pageCase('what is pending, and what can be undone, is that of the client in place', async (scene) => {
+  pageCase('pending changes and undo belong to the current client', async (scene) => {
     const page = (
       <>
         <Undo />
@@ -267,7 +270,7 @@ export const statusCases: readonly PageCase[] = [
     await scene.server.clock.until(other.close())
   }),
 
-  pageCase('another transaction takes the place of the one before', async (scene) => {
+  pageCase('another transaction replaces the previous one', async (scene) => {
     await scene.client.start()
     const [first, second] = ['First', 'Second'].map((label) =>
       scene.client.mutate((m) => m.insert('Issue', { id: label }), { label }),
@@ -284,7 +287,7 @@ export const statusCases: readonly PageCase[] = [
     scene.shows('Second: synced;')
   }),
 
-  pageCase('another selection takes the place of the one before', async (scene) => {
+  pageCase('another selection replaces the previous one', async (scene) => {
     await scene.client.start()
     await scene.render(<Selected select={({ data }) => data.state} />)
     await scene.settle()
@@ -293,20 +296,23 @@ export const statusCases: readonly PageCase[] = [
     same(rendered.at(-1), 'socket', 'what is selected')
   }),
 
-  pageCase('a selection renders when it is another, also one that is made anew each time', async (scene) => {
-    await scene.render(<Writes />)
-    await scene.settle()
-    scene.shows('0 pending, 0 rejected')
-    rendered.length = 0
-    await scene.write(['i1', 'Cable'])
-    same(rendered, [], 'what was rendered')
-    scene.server.down()
-    await act(async () => void scene.client.mutate((m) => m.update('Issue', 'i1', { title: 'Mine' })))
-    scene.shows('1 pending, 0 rejected')
-  }),
+  pageCase(
+    'a component renders only when its selection changes, also if each selection is a new object',
+    async (scene) => {
+      await scene.render(<Writes />)
+      await scene.settle()
+      scene.shows('0 pending, 0 rejected')
+      rendered.length = 0
+      await scene.write(['i1', 'Cable'])
+      same(rendered, [], 'what was rendered')
+      scene.server.down()
+      await act(async () => void scene.client.mutate((m) => m.update('Issue', 'i1', { title: 'Mine' })))
+      scene.shows('1 pending, 0 rejected')
+    },
+  ),
 
   ...Object.entries(selections).map(([what, select]) =>
-    pageCase(`a selection may be ${what}, and is the one of the status that is shown`, async (scene) => {
+    pageCase(`a selection may be ${what}, and belongs to the shown status`, async (scene) => {
       await scene.render(<Selected select={select} />)
       await scene.write(['i1', 'Cable'])
       await act(async () => scene.server.down())
@@ -339,7 +345,7 @@ export const statusCases: readonly PageCase[] = [
     scene.shows('')
   }),
 
-  pageCase('a page that a server rendered is taken over as it is, and then shows the data', async (scene) => {
+  pageCase('a page that a server rendered is hydrated as it is, and then shows the data', async (scene) => {
     await scene.client.start()
     await scene.write(['i1', 'Cable'])
     const page = (
@@ -359,7 +365,7 @@ export const statusCases: readonly PageCase[] = [
     same(mismatches, [], 'what React had to mend')
   }),
 
-  pageCase('a part that suspends is taken over from a server, too, and waits then', async (scene) => {
+  pageCase('a part that suspends is hydrated, too, and then waits', async (scene) => {
     const page = (
       <StrictMode>
         <SyncProvider client={scene.client}>

@@ -17,7 +17,7 @@ describe.each([
   // Never rendered: what counts is what the compiler says of it.
   const use = (component: () => unknown) => expectTypeOf(component).toBeFunction()
 
-  test('give the records of the models', () =>
+  test('return the records of the models', () =>
     use(() => {
       const { rows } = hooks.useLiveQuery('Issue', { where: { status: 'open' }, orderBy: 'title' })
       expectTypeOf(rows[0]?.status).toEqualTypeOf<'open' | 'closed' | undefined>()
@@ -27,7 +27,7 @@ describe.each([
       expectTypeOf(hooks.useClient().get('Project', 'p1')?.name).toEqualTypeOf<string | undefined>()
     }))
 
-  test('hand typed records to a filter', () =>
+  test('pass typed records to a filter', () =>
     use(() =>
       hooks.useLiveQuery('Issue', {
         filter: (issue) => {
@@ -37,7 +37,7 @@ describe.each([
       }),
     ))
 
-  test('know no other type, field or value', () =>
+  test('accept no other type, field or value', () =>
     use(() => {
       // @ts-expect-error there is no such type
       hooks.useLiveQuery('Isue')
@@ -49,13 +49,13 @@ describe.each([
       hooks.useSuspenseQuery('Issue', { where: { status: 'done' } })
     }))
 
-  test('a status is selected from', () =>
+  test('a selector of the status is typed', () =>
     use(() => {
       expectTypeOf(hooks.useSyncStatus()).toEqualTypeOf<Status>()
       expectTypeOf(hooks.useSyncStatus(({ writes }) => writes.pending)).toEqualTypeOf<number>()
     }))
 
-  test('the provider takes a client of these models', () => {
+  test('the provider accepts a client of these models', () => {
     use(() => hooks.SyncProvider({ client, children: 'text' }))
     const other = new SyncClient({ baseUrl: 'https://api.example.com', models: { Other: definitions.Issue } })
     // @ts-expect-error a client of other models
@@ -63,7 +63,7 @@ describe.each([
   })
 })
 
-test('the hooks as they are know any type, with any JSON in its records, and their provider takes any client', () => {
+test('the untyped hooks accept any type with any JSON, and their provider any client', () => {
   const component = () => {
     expectTypeOf(useLiveQuery('Whatever').rows).toEqualTypeOf<readonly DataRecord[]>()
     expectTypeOf(useRecord('Whatever', undefined)).toEqualTypeOf<DataRecord | undefined>()

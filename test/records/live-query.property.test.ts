@@ -15,7 +15,7 @@ const step = fc.record({
   window: fc.record({ from: fc.nat(8), to: fc.oneof(fc.nat(12), fc.constant(Number.POSITIVE_INFINITY)) }),
 })
 
-test('after any changes, a live query shows what filtering, sorting and slicing would, and notifies only then', () => {
+test('after any changes, a live query equals filtering, sorting and slicing all records, and notifies only of changes', () => {
   fc.assert(
     fc.property(
       rows,

@@ -56,7 +56,7 @@ describe('reading without a subscription', () => {
   })
 })
 
-describe('telling', () => {
+describe('notifying', () => {
   test('a batch notifies once, and not at all if the result stays the same', () => {
     const { replica } = replicaOf(rows)
     const query = replica.query(t, { ...byN, limit: 2 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { OrderedList } from '../../src/records/ordered-list.ts'
-import { finish } from '../../src/records/turns.ts'
+import { runToEnd } from '../../src/records/turns.ts'
 
 interface Item {
   readonly key: number
@@ -13,10 +13,10 @@ const order = {
   compareTies: (a: Item, b: Item) => a.id - b.id,
 }
 
-test('a part of it can be emptied and filled again', () => {
+test('a part of the list can be emptied and filled again', () => {
   const items = Array.from({ length: 2_000 }, (_, id) => ({ key: id, id }))
   const [before, part, behind] = [items.slice(0, 300), items.slice(300, 1_700), items.slice(1_700)]
-  const list = finish(OrderedList.over(order, items))
+  const list = runToEnd(OrderedList.over(order, items))
   for (const item of part) list.remove(item)
   expect(list.slice(0, Infinity)).toEqual([...before, ...behind])
   expect(list.rank(({ key }) => key < 1_800)).toBe(400)
@@ -35,7 +35,7 @@ test('finding among 100 000 items compares few of them', () => {
     asked += 1
     return Number(a) - Number(b)
   }
-  const list = finish(OrderedList.over({ ...order, compareKeys }, items))
+  const list = runToEnd(OrderedList.over({ ...order, compareKeys }, items))
   list.remove({ key: 77_777, id: 77_777 })
   expect(asked).toBeLessThan(25)
 })
@@ -46,7 +46,7 @@ test('finding costs depend on the current items only', () => {
     asked += 1
     return Number(a) - Number(b)
   }
-  const list = finish(OrderedList.over({ ...order, compareKeys }, []))
+  const list = runToEnd(OrderedList.over({ ...order, compareKeys }, []))
   const item = (n: number) => ({ key: n, id: n })
   for (let n = 0; n < 100_000; n += 1) {
     list.add(item(n))

@@ -15,7 +15,7 @@ const op: fc.Arbitrary<TxOp> = fc.oneof(
 )
 const rows = fc.dictionary(id, p)
 const step = fc.oneof(
-  fc.record({ kind: fc.constant('lay' as const), ops: fc.array(op, { minLength: 1, maxLength: 3 }) }),
+  fc.record({ kind: fc.constant('add' as const), ops: fc.array(op, { minLength: 1, maxLength: 3 }) }),
   fc.record({ kind: fc.constant('confirm' as const), rows, lift: fc.nat(3) }),
   fc.record({ kind: fc.constant('swap' as const), rows, lift: fc.nat(3) }),
 )
@@ -50,9 +50,9 @@ test('the shown records are always the confirmed ones with the pending ops appli
         )
       }
       steps.forEach((one, n) => {
-        if (one.kind === 'lay') {
+        if (one.kind === 'add') {
           pending.push({ id: `${n}`, ops: one.ops })
-          replica.apply([], { lay: pending.slice(-1) })
+          replica.apply([], { add: pending.slice(-1) })
         } else {
           const lift = pending.slice(0, one.lift).map((tx) => tx.id)
           pending = pending.slice(one.lift)
@@ -66,7 +66,7 @@ test('the shown records are always the confirmed ones with the pending ops appli
             after: next.get(key),
           }))
           confirmed = next
-          if (one.kind === 'confirm') replica.apply(changes, { lift })
+          if (one.kind === 'confirm') replica.apply(changes, { remove: lift })
           else {
             const staging = replica.stage()
             staging.add([...next.values()])

@@ -26,11 +26,11 @@ function replicaOf(confirmed: Fields | undefined) {
     replica,
     seen,
     shown,
-    lay: (tx: string, ...ops: TxOp[]) => replica.apply([], { lay: [{ id: tx, ops }] }),
-    lift: (...ids: string[]) => replica.apply([], { lift: ids }),
+    lay: (tx: string, ...ops: TxOp[]) => replica.apply([], { add: [{ id: tx, ops }] }),
+    lift: (...ids: string[]) => replica.apply([], { remove: ids }),
     confirm: (p: Fields | undefined, ...lifted: string[]) => {
       const change = { t: 'T', id: '1', before: replica.confirmed('T', '1'), after: rowOf(p) }
-      replica.apply([change], { lift: lifted })
+      replica.apply([change], { remove: lifted })
     },
     swap: (p: Fields | undefined, ...lifted: string[]) => replica.swap(stage(p), lifted),
     confirmed: () => replica.confirmed('T', '1')?.p,

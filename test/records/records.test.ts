@@ -50,7 +50,7 @@ test('a record with equal fields in every version stays the same object, even wi
   const { replica } = replicaOf([row('a', { n: 1 })])
   const query = replica.query(t, { orderBy: 'n' })
   query.subscribe(() => {})
-  replica.apply([], { lay: [{ id: 'tx', ops: [{ op: 'u', t, id: 'a', p: { n: 5 } }] }] })
+  replica.apply([], { add: [{ id: 'tx', ops: [{ op: 'u', t, id: 'a', p: { n: 5 } }] }] })
   const record = replica.get(t, 'a')
   for (const v of [2, 3, 4]) {
     apply(replica, row('a', { n: 10 * v }, v))

@@ -28,7 +28,7 @@ const nobody: Authenticate = async () => null
 const anonymous = new Request('https://sync.test/')
 const withKey = (key: string) => new Request('https://sync.test/', { headers: { 'x-api-key': key } })
 
-test('each kind of credentials is known by the one that it is for', async () => {
+test('each kind of credentials is recognized by its own authentication', async () => {
   const session = await sessions.create({ userId: 'bob', expiresAt: clock.now() + 1_000 })
   const key = await keys.create({ userId: 'robot' })
   expect(await all(bearing(jwt))).toMatchObject({ userId: 'ann' })
@@ -36,7 +36,7 @@ test('each kind of credentials is known by the one that it is for', async () => 
   expect(await all(withKey(key.secret))).toMatchObject({ userId: 'robot' })
 })
 
-test('the refusal is the one that says most', async () => {
+test('the most specific refusal is returned', async () => {
   expect(await all(anonymous)).toEqual({ refused: 'no_token' })
   expect(await all(bearing('nonsense'))).toEqual({ refused: 'invalid_token' })
   expect(await all(withKey('nonsense'))).toEqual({ refused: 'invalid_token' })
@@ -46,7 +46,7 @@ test('the refusal is the one that says most', async () => {
   expect(await anyOf(nobody)(bearing('x'))).toEqual({ refused: 'invalid_token' })
 })
 
-test('one that cannot tell refuses nobody whom another knows, and lets nobody in', async () => {
+test('an authentication that fails refuses nobody whom another accepts, and accepts nobody', async () => {
   const valid = jwtAuthentication({ secret, clock })
   expect(await anyOf(away, valid)(bearing(jwt))).toMatchObject({ userId: 'ann' })
   expect(await anyOf(away, valid)(bearing(late))).toEqual({ refused: 'token_expired' })
@@ -54,7 +54,7 @@ test('one that cannot tell refuses nobody whom another knows, and lets nobody in
   await expect(anyOf(nobody, away)(bearing(jwt))).rejects.toThrow('away')
 })
 
-test('what is for one kind alone is sent to no other', async () => {
+test('a token of one kind is sent to no other authentication', async () => {
   const sent: string[] = []
   const provider: Authenticate = async ({ headers }) => {
     sent.push(headers.get('authorization') ?? '')
@@ -71,12 +71,12 @@ test('what is for one kind alone is sent to no other', async () => {
   expect(sent).toEqual(['Bearer opaque'])
 })
 
-test('what is for tokens of one shape is asked where there is no token', async () => {
+test('`forTokens` passes on a request without a token', async () => {
   const key = await keys.create({ userId: 'robot' })
   const routed = forTokens(looksLikeJwt, apiKeyAuthentication({ store: keys, clock }))
   expect(await routed(withKey(key.secret))).toMatchObject({ userId: 'robot' })
 })
 
-test('none at all is a mistake', () => {
+test('no authentication at all is refused', () => {
   expect(() => anyOf()).toThrow(expect.objectContaining({ name: 'ConfigurationError' }))
 })

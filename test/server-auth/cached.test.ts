@@ -29,7 +29,7 @@ beforeEach(() => {
   answer = async (token) => ({ userId: token })
 })
 
-test('a caller is asked for once in a while', async () => {
+test('a caller is looked up once per `ttlMs`', async () => {
   const check = cached(authenticate, { clock, ttlMs: 1_000 })
   expect(await check(bearing('ann'))).toEqual({ userId: 'ann' })
   await clock.advance(999)
@@ -41,7 +41,7 @@ test('a caller is asked for once in a while', async () => {
   expect(asked).toEqual(['ann', 'bob', 'ann'])
 })
 
-test('a clock that is set back has nobody believed for longer', async () => {
+test('a clock that is set back does not extend the cache', async () => {
   const jumping = new JumpingClock(clock)
   const check = cached(authenticate, { clock: jumping })
   await check(bearing('ann'))
@@ -50,7 +50,7 @@ test('a clock that is set back has nobody believed for longer', async () => {
   expect(asked).toEqual(['ann', 'ann'])
 })
 
-test('a clock that is set back has nobody believed who was refused since', async () => {
+test('a clock that is set back does not bring back a caller who was refused since', async () => {
   const jumping = new JumpingClock(clock)
   const check = cached(authenticate, { clock: jumping, ttlMs: 1_000 })
   await check(bearing('ann'))
@@ -61,7 +61,7 @@ test('a clock that is set back has nobody believed who was refused since', async
   expect(await check(bearing('ann'))).toEqual({ refused: 'invalid_token' })
 })
 
-test('an answer that never comes keeps nobody from being asked for again', async () => {
+test('a lookup that never ends does not block later ones', async () => {
   const check = cached(authenticate, { clock })
   answer = () => new Promise(() => {})
   const waiting = expect(check(bearing('ann'))).rejects.toThrow('did not answer within 30000 ms')
@@ -71,7 +71,7 @@ test('an answer that never comes keeps nobody from being asked for again', async
   expect(await check(bearing('ann'))).toEqual({ userId: 'ann' })
 })
 
-test('a caller is believed for a minute where nothing else is said', async () => {
+test('a caller is cached for a minute by default', async () => {
   const check = cached(authenticate, { clock })
   await check(bearing('ann'))
   await clock.advance(59_999)
@@ -82,7 +82,7 @@ test('a caller is believed for a minute where nothing else is said', async () =>
   expect(asked).toEqual(['ann', 'ann'])
 })
 
-test('those who ask at once for the same caller share the answer, a failure too', async () => {
+test('concurrent requests of a caller share one lookup, also if it fails', async () => {
   const check = cached(authenticate, { clock })
   await Promise.all([check(bearing('ann')), check(bearing('ann')), check(bearing('ann'))])
   expect(asked).toEqual(['ann'])
@@ -94,7 +94,7 @@ test('those who ask at once for the same caller share the answer, a failure too'
   expect(await check(bearing('bob'))).toEqual({ userId: 'bob' })
 })
 
-test('nobody is believed for longer than the credentials last', async () => {
+test('a caller is not cached beyond the end of the credentials', async () => {
   answer = async (token) =>
     clock.now() < start + 500 ? { userId: token, expiresAt: start + 500 } : { refused: 'token_expired' }
   const start = clock.now()
@@ -106,7 +106,7 @@ test('nobody is believed for longer than the credentials last', async () => {
   expect(await check(bearing('ann'))).toEqual({ refused: 'token_expired' })
 })
 
-test('a refusal is not kept', async () => {
+test('a refusal is not cached', async () => {
   answer = async () => null
   const check = cached(authenticate, { clock })
   expect(await check(bearing('ann'))).toBeNull()
@@ -114,20 +114,20 @@ test('a refusal is not kept', async () => {
   expect(await check(bearing('ann'))).toEqual({ userId: 'ann' })
 })
 
-test('no more are kept than there may be; the one that was used longest ago goes first', async () => {
+test('the cache holds at most `maxEntries`, and drops the least recently used', async () => {
   const check = cached(authenticate, { clock, maxEntries: 2 })
   for (const user of ['ann', 'bob', 'ann', 'cid', 'ann', 'bob']) await check(bearing(user))
   expect(asked).toEqual(['ann', 'bob', 'cid', 'bob'])
 })
 
-test('credentials differ in either header', async () => {
+test('the cache distinguishes credentials in either header', async () => {
   const check = cached(async ({ headers }) => ({ userId: headers.get('x-api-key') ?? 'nobody' }), { clock })
   expect(await check(bearing('a', { 'x-api-key': 'ann' }))).toEqual({ userId: 'ann' })
   expect(await check(bearing('a', { 'x-api-key': 'bob' }))).toEqual({ userId: 'bob' })
   expect(await check(bearing('a'))).toEqual({ userId: 'nobody' })
 })
 
-test('a request without credentials is not kept: something else may speak for it', async () => {
+test('a request without credentials is not cached, since something else may authenticate it', async () => {
   let cookie = 'ann'
   const check = cached(async () => ({ userId: cookie }), { clock })
   expect(await check(new Request('https://sync.test/'))).toEqual({ userId: 'ann' })
@@ -135,8 +135,8 @@ test('a request without credentials is not kept: something else may speak for it
   expect(await check(new Request('https://sync.test/'))).toEqual({ userId: 'bob' })
 })
 
-describe('who is to be forgotten', () => {
-  test('is asked for again, and others are not', async () => {
+describe('a forgotten caller', () => {
+  test('is looked up again, and others are not', async () => {
     const check = cached(authenticate, { clock })
     await check(bearing('ann'))
     await check(bearing('bob'))
@@ -146,7 +146,7 @@ describe('who is to be forgotten', () => {
     expect(asked).toEqual(['ann', 'bob', 'ann'])
   })
 
-  test('does not slip in by a question that was on its way', async () => {
+  test('is not cached by a lookup that was running', async () => {
     const store = memorySessionStore()
     const { secret, id } = await store.create({ userId: 'ann', expiresAt: clock.now() + 10_000 })
     const inner = sessionAuthentication({ store, clock })
@@ -171,7 +171,7 @@ describe('who is to be forgotten', () => {
     expect(await check(bearing(secret))).toEqual({ refused: 'invalid_token' })
   })
 
-  test('does not slip in where there is more to be forgotten while it is asked for again', async () => {
+  test('is not cached by a running lookup if more callers are forgotten meanwhile', async () => {
     const check = cached(authenticate, { clock })
     answer = async (token) => {
       if (asked.length === 3) return null
@@ -188,6 +188,6 @@ test.each([
   ['ttlMs', { ttlMs: '60000' as unknown as number }],
   ['maxEntries', { maxEntries: 0 }],
   ['maxEntries', { maxEntries: Number.NaN }],
-])('a wrong `%s` is told at once', (option, wrong) => {
+])('a wrong `%s` is refused at the start', (option, wrong) => {
   expect(() => cached(authenticate, wrong)).toThrow(expect.objectContaining({ option }))
 })

@@ -42,7 +42,7 @@ const options: readonly (readonly [option: string, start: (ms: number) => unknow
   ['retention.maxVerdictAgeMs', (maxVerdictAgeMs) => checkLogOptions({ retention: { maxVerdictAgeMs } })],
 ]
 
-test.each(options)('a `%s` that is no time is refused at the start', async (option, start) => {
+test.each(options)('a `%s` that is not a duration is refused at the start', async (option, start) => {
   for (const wrong of [Number.NaN, '5000' as unknown as number, null as unknown as number]) {
     await expect((async () => start(wrong))(), String(wrong)).rejects.toMatchObject({
       name: 'ConfigurationError',
@@ -56,7 +56,7 @@ describe('a time limit longer than a timer of the system', () => {
   afterAll(() => vi.useRealTimers())
 
   test.each([2 ** 31 - 1, 2 ** 31, Number.MAX_SAFE_INTEGER, Number.POSITIVE_INFINITY])(
-    'of %d ms is taken for what it says',
+    'of %d ms is applied as it is',
     async (timeoutMs) => {
       const signals: (AbortSignal | null | undefined)[] = []
       const fetch = (_: string, { signal }: RequestInit) => {

@@ -36,7 +36,7 @@ function publisher(answer: () => Response | Promise<Response>) {
 }
 
 describe('a set of public keys', () => {
-  test('lets in what one of them has signed', async () => {
+  test('accepts tokens that one of them has signed', async () => {
     const authenticate = authenticator()
     const caller = { userId: 'ann', expiresAt: claims.exp * 1_000 }
     expect(await authenticate(bearing(await rsa.sign()))).toMatchObject(caller)
@@ -44,7 +44,7 @@ describe('a set of public keys', () => {
     expect(await authenticate(bearing(await next.sign()))).toEqual({ refused: 'invalid_token' })
   })
 
-  test('is tried key by key where a token names none', async () => {
+  test('is tried key by key if a token names none', async () => {
     const jwks = setOf(ec, next)
     const unnamed = { kid: undefined }
     expect(await authenticator({ jwks })(bearing(await next.sign(claims, unnamed)))).toMatchObject({
@@ -56,7 +56,7 @@ describe('a set of public keys', () => {
     })
   })
 
-  test('invariant 56: the public key is never taken for a secret', async () => {
+  test('invariant 56: never uses a public key as a secret', async () => {
     const keys = [rsa.pem, rsa.pem.trim(), JSON.stringify(rsa.jwk), String(Reflect.get(rsa.jwk, 'n'))]
     for (const key of keys) {
       for (const kid of ['one', undefined]) {
@@ -71,13 +71,13 @@ describe('a set of public keys', () => {
     )
   })
 
-  test('invariant 56: an algorithm that is not listed is refused, though the key would do', async () => {
+  test('invariant 56: refuses an algorithm that is not listed, even if the key fits it', async () => {
     const authenticate = authenticator({ algorithms: ['RS256'] })
     expect(await authenticate(bearing(await ec.sign()))).toEqual({ refused: 'invalid_token' })
     expect(await authenticate(bearing(await rsa.sign()))).toMatchObject({ userId: 'ann' })
   })
 
-  test('checks for whom a token is and whose, unless it is told not to', async () => {
+  test('checks audience and issuer of a token, unless the options say otherwise', async () => {
     const other = await rsa.sign({ ...claims, aud: 'another service' })
     expect(await authenticator()(bearing(other))).toEqual({ refused: 'invalid_token' })
     expect(await authenticator({ audience: null })(bearing(other))).toMatchObject({ userId: 'ann' })
@@ -88,7 +88,7 @@ describe('a set of public keys', () => {
     ).toMatchObject({ userId: 'ann' })
   })
 
-  test('does not fetch where a token says that its key is', async () => {
+  test('does not fetch keys from an address in a token', async () => {
     const { asked, fetch } = publisher(() => Response.json(setOf(next)))
     const header = { jku: url, x5u: url, jwk: next.jwk, kid: 'three' }
     expect(await authenticator({ fetch })(bearing(await next.sign(claims, header)))).toEqual({
@@ -98,8 +98,8 @@ describe('a set of public keys', () => {
   })
 })
 
-describe('a set at an address', () => {
-  test('is fetched once, and again for a key that it did not have', async () => {
+describe('a key set at a URL', () => {
+  test('is fetched once, and again for an unknown key', async () => {
     let published = setOf(ec)
     const { asked, fetch } = publisher(() => Response.json(published))
     const clock = new VirtualClock()
@@ -113,7 +113,7 @@ describe('a set at an address', () => {
     expect(asked).toHaveLength(2)
   })
 
-  test('is used for so long, and fetched ahead of time', async () => {
+  test('is used for `cacheMs`, and fetched ahead of time', async () => {
     let published = setOf(ec)
     const { asked, fetch } = publisher(() => Response.json(published))
     const clock = new VirtualClock()
@@ -130,7 +130,7 @@ describe('a set at an address', () => {
     expect(await authenticate(bearing(await next.sign()))).toMatchObject({ userId: 'ann' })
   })
 
-  test('is used while the provider fails, but no longer than for so long', async () => {
+  test('is used while the provider fails, but no longer than `cacheMs`', async () => {
     let isUp = true
     const { asked, fetch } = publisher(() =>
       isUp ? Response.json(setOf(ec)) : new Response('', { status: 500 }),
@@ -154,9 +154,9 @@ describe('a set at an address', () => {
     ['is down', () => Promise.reject(new TypeError('fetch failed'))],
     ['answers 500', () => new Response('', { status: 500 })],
     ['answers with a page', () => new Response('<html>')],
-    ['answers with something else', () => Response.json({ keys: 'none' })],
+    ['answers with another document', () => Response.json({ keys: 'none' })],
     ['redirects', () => Response.redirect('https://elsewhere.test/')],
-  ])('that cannot be had signs nobody out: it %s', async (_, answer) => {
+  ])('that is unavailable signs nobody out: it %s', async (_, answer) => {
     const { fetch } = publisher(answer)
     const { ask, lines } = serviceOf({ authenticate: authenticator({ jwks: url, fetch }) })
     const token = await ec.sign()
@@ -166,7 +166,7 @@ describe('a set at an address', () => {
     expect(lines.join()).not.toContain(token.slice(-20))
   })
 
-  test('that does not answer is given up after a while', async () => {
+  test('that does not answer times out', async () => {
     let signal: AbortSignal | null | undefined
     const fetch: Fetch = (_, init) => {
       signal = init.signal
@@ -188,7 +188,7 @@ test.each([
   ['jwks', { jwks: '/jwks' }],
   ['jwks', { jwks: {} }],
   ['jwks', { secret: 'a secret that is long enough to sign with' }],
-])('a wrong `%s` is told at once: %j', (option, wrong) => {
+])('a wrong `%s` is refused at the start: %j', (option, wrong) => {
   const options = { jwks: url, algorithms: ['ES256'], audience: null, ...wrong } as unknown as JwtKeySet
   expect(() => jwtAuthentication(options)).toThrow(
     expect.objectContaining({ name: 'ConfigurationError', option }),

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { createSyncService, type Served, type SyncService, serve } from '../../src/server/index.ts'
+import { createSyncService, type RunningServer, type SyncService, serve } from '../../src/server/index.ts'
 import { FakeSocket, insert, recorder, serviceOf } from '../server/harness.ts'
 import { type Kind, kinds } from '../support/auth-kinds.ts'
 import { VirtualClock } from '../support/virtual.ts'
@@ -24,7 +24,7 @@ describe.each(kinds)('with %s', (_, make) => {
   const { logger, lines } = recorder()
   let kind: Kind
   let service: SyncService
-  let served: Served
+  let served: RunningServer
 
   beforeAll(async () => {
     kind = await make(clock)
@@ -59,7 +59,7 @@ describe.each(kinds)('with %s', (_, make) => {
   const open = (query: string, secret?: string) =>
     new WebSocket(`${served.url.replace('http', 'ws')}/ws${query}`, { headers: headers(secret) })
 
-  test('whoever has proven it is let in everywhere, and sees what is theirs', async () => {
+  test('valid credentials are accepted everywhere, and show the user’s records', async () => {
     for (const [method, path] of endpoints) expect((await ask(method, path, kind.good)).status).toBe(200)
     const { rows } = await (await ask('GET', 'bootstrap', kind.good)).json()
     expect(rows.map(({ id }: { id: string }) => id)).toEqual(['1', '3'])
@@ -69,7 +69,7 @@ describe.each(kinds)('with %s', (_, make) => {
     socket.terminate()
   })
 
-  test('a socket takes a token in its query, and no key', async () => {
+  test('a socket accepts a token in its query, and no key', async () => {
     const socket = open(`?token=${kind.good}`)
     const opened = once(socket, 'open').then(() => 101)
     const refused = once(socket, 'unexpected-response').then(([, response]) => response.statusCode)
@@ -84,7 +84,7 @@ describe.each(kinds)('with %s', (_, make) => {
     ['no_token', 'No token was provided.', undefined],
     ['token_expired', 'The token has expired.', 'expired'],
     ['invalid_token', 'The token is not valid.', 'invalid'],
-  ] as const)('nobody else is let in anywhere, and is told why: %s', async (code, message, which) => {
+  ] as const)('other credentials are refused everywhere, with a reason: %s', async (code, message, which) => {
     lines.length = 0
     const credentials = which && kind[which]
     const body = { error: { code, message } }
@@ -103,7 +103,7 @@ describe.each(kinds)('with %s', (_, make) => {
 })
 
 test.each(kinds)(
-  'invariant 48: a socket that was opened with %s closes when it ends, and not before',
+  'invariant 48: a socket that was opened with %s closes when that expires, and not before',
   async (_, make) => {
     const clock = new VirtualClock()
     const { authenticate, header, good } = await make(clock)

@@ -45,7 +45,7 @@ const byIntrospection = (options: { audience: string | null; scope?: string; cli
 const byUserinfo = () => userinfo({ url: provider.userinfoUrl })
 
 describe('with a real authorization server', () => {
-  test('an access token names a local user, who is created at the first and found at the next', async () => {
+  test('an access token names a local user, who is created once and found later', async () => {
     const { users, findOrCreate } = directory()
     for (const profileOf of [byIntrospection({ audience: null }), byUserinfo()]) {
       const authenticate = oauthAuthentication({ profileOf, findOrCreate })
@@ -63,7 +63,7 @@ describe('with a real authorization server', () => {
   test.each([
     ['introspection', () => byIntrospection({ audience: null })],
     ['userinfo', byUserinfo],
-  ])('over HTTP and sockets its users see what is theirs, checked by %s', async (_, profileOf) => {
+  ])('over HTTP and sockets, users see their records, checked by %s', async (_, profileOf) => {
     const authenticate = oauthAuthentication({
       profileOf: profileOf(),
       findOrCreate: async ({ subject }) => ({ userId: subject }),
@@ -84,7 +84,7 @@ describe('with a real authorization server', () => {
     for (const token of [good, revoked]) expect(site.lines.join('')).not.toContain(token)
   })
 
-  test('a caller ends when introspection says that the token does', async () => {
+  test('a caller expires when introspection says so', async () => {
     const { access_token } = await provider.signIn('ann')
     const authenticate = oauthAuthentication({
       profileOf: byIntrospection({ audience: null }),
@@ -94,7 +94,7 @@ describe('with a real authorization server', () => {
     expect(Math.abs(expiresAt - (Date.now() + 3_600_000))).toBeLessThan(10_000)
   })
 
-  test('a token that is revoked, made up, or of another kind is refused', async () => {
+  test('a token that is revoked, invented, or of another kind is refused', async () => {
     const { access_token, id_token } = await provider.signIn('ann')
     await provider.revoke(access_token)
     const { findOrCreate, users } = directory()
@@ -120,7 +120,7 @@ describe('with a real authorization server', () => {
     expect(await byIntrospection({ audience, scope: 'syn' })(meant.access_token)).toBeNull()
   })
 
-  test('a user whom the application does not want is refused', async () => {
+  test('a user whom `findOrCreate` refuses is refused', async () => {
     const { access_token } = await provider.signIn('banned')
     const authenticate = oauthAuthentication({
       profileOf: byUserinfo(),
@@ -129,7 +129,7 @@ describe('with a real authorization server', () => {
     expect(await authenticate(bearing(access_token))).toEqual({ refused: 'invalid_token' })
   })
 
-  test('its signed tokens are checked with the keys that it publishes, and are not sent to it', async () => {
+  test('signed tokens of the provider are checked with its published keys, and not sent to it', async () => {
     const { access_token } = await provider.signIn('ann', { resource: audience, format: 'jwt' })
     const never: Authenticate = () => Promise.reject(new Error('asked'))
     const authenticate = anyOf(
@@ -142,7 +142,7 @@ describe('with a real authorization server', () => {
     })
   })
 
-  test('the wrong secret of a client signs nobody out, and is not logged', async () => {
+  test('a wrong client secret signs nobody out, and is not logged', async () => {
     const { access_token } = await provider.signIn('ann')
     const profileOf = byIntrospection({ audience: null, clientSecret: 'the-wrong-secret' })
     const authenticate = oauthAuthentication({ profileOf, findOrCreate: directory().findOrCreate })
@@ -157,7 +157,7 @@ describe('with a real authorization server', () => {
     expect(lines.join()).not.toContain(access_token)
   })
 
-  test('invariant 48: a socket closes when the provider’s token ends, and when it is revoked there and here', async () => {
+  test('invariant 48: a socket closes when the provider’s token expires, and when it is revoked there and here', async () => {
     const clock = new VirtualClock(Date.now())
     const profileOf = byIntrospection({ audience: null })
     const authenticate = cached(

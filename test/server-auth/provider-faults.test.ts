@@ -41,10 +41,10 @@ describe.each(kinds)('%s', (kind, make) => {
     ['answers 502 with a page', async () => new Response('<html>', { status: 502 })],
     ['answers 429', answering({}, { status: 429 })],
     ['answers with a page', async () => new Response('<html>')],
-    ['answers with nothing', async () => new Response('')],
+    ['answers with an empty body', async () => new Response('')],
     ['answers 204', async () => new Response(null, { status: 204 })],
     ['answers null', answering(null)],
-    ['answers with a text', answering(token)],
+    ['answers with a string', answering(token)],
     ['answers with a list', answering([])],
     [
       'breaks off',
@@ -52,7 +52,7 @@ describe.each(kinds)('%s', (kind, make) => {
     ],
     ['redirects', async () => Response.redirect('https://elsewhere.test/')],
   ])(
-    'invariant 56: a provider that %s lets nobody in, signs nobody out, and is logged without secrets',
+    'invariant 56: a provider that %s accepts nobody, signs nobody out, and is logged without secrets',
     async (_, fetch) => {
       const { ask, lines } = serviceOf({
         authenticate: oauthAuthentication({ profileOf: make(fetch), ...found }),
@@ -66,7 +66,7 @@ describe.each(kinds)('%s', (kind, make) => {
     },
   )
 
-  test('invariant 56: a provider that does not answer in time lets nobody in, and is not waited for', async () => {
+  test('invariant 56: a provider that does not answer in time accepts nobody, and is not waited for', async () => {
     let aborted = false
     const fetch: Fetch = (to, init) => {
       init.signal?.addEventListener('abort', () => {
@@ -92,7 +92,7 @@ describe.each(kinds)('%s', (kind, make) => {
     expect(seen).toMatchObject([{ redirect: 'manual' }])
   })
 
-  test.each([undefined, '', 7, null])('a profile whose subject is %j is nobody’s', async (sub) => {
+  test.each([undefined, '', 7, null])('a profile with the subject %j belongs to nobody', async (sub) => {
     const asked = make(answering({ active: true, sub }))(token)
     // Not every token of introspection is a user's; but every profile is.
     if (kind === 'introspection') expect(await asked).toBeNull()
@@ -100,11 +100,11 @@ describe.each(kinds)('%s', (kind, make) => {
   })
 })
 
-test.each([400, 401, 403])('a userinfo that answers %d refuses the token', async (status) => {
+test.each([400, 401, 403])('a userinfo response of %d refuses the token', async (status) => {
   expect(await userinfo({ url, fetch: answering({}, { status }) })(token)).toBeNull()
 })
 
-describe('an introspection', () => {
+describe('introspection', () => {
   const ask = (claims: object, options: Partial<IntrospectionOptions> = {}, init?: ResponseInit) =>
     introspection({
       url,
@@ -116,7 +116,7 @@ describe('an introspection', () => {
     })(token)
   const active = { active: true, sub: 'ann' }
 
-  test('sends the client’s credentials and the token where they belong', async () => {
+  test('sends the client’s credentials and the token in the right places', async () => {
     const seen: [string, RequestInit][] = []
     const fetch: Fetch = async (...call) => {
       seen.push(call)
@@ -129,7 +129,7 @@ describe('an introspection', () => {
     expect(new Headers(init.headers).get('authorization')).toBe(`Basic ${btoa('a+b:%C3%BC%3A%2B')}`)
   })
 
-  test('says for whom a token is, of what type, and for what', async () => {
+  test('checks the audience, the type and the scope of a token', async () => {
     expect(await ask({ ...active, aud: ['a', 'b'] }, { audience: 'b' })).toMatchObject({ subject: 'ann' })
     expect(await ask({ ...active, aud: ['a'] }, { audience: 'b' })).toBeNull()
     expect(await ask({ ...active, aud: 'bb' }, { audience: 'b' })).toBeNull()
@@ -143,24 +143,24 @@ describe('an introspection', () => {
     expect(await ask(active, { scope: 'b' })).toBeNull()
   })
 
-  test('that does not say whether the token is active is no answer', async () => {
+  test('without `active` in the response is a fault', async () => {
     for (const claims of [{ sub: 'ann' }, { ...active, active: 'true' }, { ...active, active: 1 }]) {
       await expect(ask(claims)).rejects.toMatchObject({ name: 'ProtocolError' })
     }
   })
 
-  test('that says a token is not active refuses it, whatever else it says', async () => {
+  test('refuses a token that is not active, whatever else the response says', async () => {
     expect(await ask({ ...active, active: false })).toBeNull()
   })
 
-  test('that looks up no tokens of this kind refuses it; another 400 is a fault', async () => {
+  test('refuses a token of a kind that it does not look up; another 400 is a fault', async () => {
     expect(await ask({ error: 'unsupported_token_type' }, {}, { status: 400 })).toBeNull()
     await expect(ask({ error: 'invalid_request' }, {}, { status: 400 })).rejects.toMatchObject({
       status: 400,
     })
   })
 
-  test('wants to know for whom tokens are to be, and where to ask', () => {
+  test('requires an audience and a URL', () => {
     const options = { url, clientId: 'sync', clientSecret, audience: null }
     const without = { ...options, audience: undefined } as unknown as IntrospectionOptions
     expect(() => introspection(without)).toThrow(expect.objectContaining({ option: 'audience' }))
@@ -185,7 +185,7 @@ describe('an access token', () => {
   const active = { active: true, sub: 'ann' }
   const inSeconds = (seconds: number) => clock.now() / 1_000 + seconds
 
-  test('ends when its provider says', async () => {
+  test('expires when its provider says', async () => {
     expect(await check({ ...active, exp: inSeconds(60) })).toEqual({
       userId: 'ann',
       expiresAt: clock.now() + 60_000,
@@ -193,17 +193,17 @@ describe('an access token', () => {
     expect(await check({ ...active, exp: inSeconds(0) })).toEqual({ refused: 'token_expired' })
   })
 
-  test('that has ended creates no user', async () => {
+  test('that has expired creates no user', async () => {
     const never = () => Promise.reject(new Error('created'))
     expect(await check({ ...active, exp: inSeconds(0) }, never)).toEqual({ refused: 'token_expired' })
   })
 
-  test('of which nobody says when it ends is checked again within the hour', async () => {
+  test('without a known expiry is checked again within the hour', async () => {
     expect(await check(active)).toEqual({ userId: 'ann', expiresAt: clock.now() + 3_600_000 })
   })
 
   test.each([0, Number.NaN, '3600000' as unknown as number])(
-    'is not to be checked again after %j, which is no time',
+    'is refused a `recheckMs` of %j',
     (recheckMs) => {
       const profileOf = userinfo({ url, fetch: answering(active) })
       expect(() => oauthAuthentication({ profileOf, ...found, recheckMs })).toThrow(
@@ -212,7 +212,7 @@ describe('an access token', () => {
     },
   )
 
-  test('whose user cannot be looked up says nothing about the token', async () => {
+  test('whose user cannot be looked up is not refused', async () => {
     await expect(check(active, () => Promise.reject(new Error('no database')))).rejects.toThrow('no database')
   })
 })

@@ -49,7 +49,7 @@ function setUp() {
 const revoked = [4401, 'revoked']
 const refused = [4401, 'unauthenticated']
 
-test('invariant 48: a session that is revoked closes its sockets, and the user’s others stay', async () => {
+test('invariant 48: a revoked session closes its sockets, and the user’s others stay', async () => {
   const { sessions, end, signIn } = setUp()
   const [phone, laptop] = [await signIn('ann', 'acme'), await signIn('ann', 'acme')]
   const sockets = [await phone.connect(), await phone.connect(), await laptop.connect()]
@@ -60,7 +60,7 @@ test('invariant 48: a session that is revoked closes its sockets, and the user�
   expect((await laptop.connect()).closed).toBeUndefined()
 })
 
-test('invariant 48: a key that is revoked closes its sockets', async () => {
+test('invariant 48: a revoked key closes its sockets', async () => {
   const { keys, end, makeKey } = setUp()
   const [old, next] = [await makeKey('robot'), await makeKey('robot')]
   const sockets = [await old.connect(), await next.connect()]

@@ -70,7 +70,7 @@ describe.each<[string, () => IssuingSessionStore]>([
     store = open()
   })
 
-  test('let their user in until they expire', async () => {
+  test('are accepted until they expire', async () => {
     const { secret, id } = await store.create({ userId: 'ann', organizationId: 'acme', expiresAt })
     expect(await check(secret)).toEqual({
       userId: 'ann',
@@ -84,7 +84,7 @@ describe.each<[string, () => IssuingSessionStore]>([
     expect(await check(nearly.secret)).toMatchObject({ userId: 'ann', expiresAt: clock.now() + 1 })
   })
 
-  test('keep the owners that they are made with', async () => {
+  test('keep the owners that they are created with', async () => {
     const owners = ['user:ann', "team:o'brien"]
     const { secret } = await store.create({ userId: 'ann', owners, expiresAt })
     expect(await check(secret)).toMatchObject({ owners })
@@ -94,7 +94,7 @@ describe.each<[string, () => IssuingSessionStore]>([
     await expect(wrong).rejects.toMatchObject({ name: 'ConfigurationError', option: 'owners' })
   })
 
-  test('that are not there let nobody in', async () => {
+  test('that do not exist are refused', async () => {
     const { secret, id } = await store.create({ userId: 'ann', expiresAt })
     const wrong = [
       changed(secret, 0),
@@ -133,14 +133,14 @@ describe.each<[string, () => IssuingSessionStore]>([
     expect(await check(a.secret)).toEqual({ refused: 'invalid_token' })
   })
 
-  test.each(['{}', '{"organizationId":null}'])('are never all revoked by a slip: %s', async (slipped) => {
+  test.each(['{}', '{"organizationId":null}'])('cannot be revoked all by mistake: %s', async (slipped) => {
     const { secret } = await store.create({ userId: 'ann', expiresAt })
     const slip: { userId?: string } = JSON.parse(slipped)
     await expect(store.revoke(slip)).rejects.toMatchObject({ name: 'ConfigurationError', option: 'which' })
     expect(await check(secret)).toMatchObject({ userId: 'ann' })
   })
 
-  test('that have expired can be deleted', async () => {
+  test('can be deleted after they have expired', async () => {
     const [old, other] = [
       await store.create({ userId: 'ann', expiresAt: clock.now() + 1 }),
       await store.create({ userId: 'ann', expiresAt }),
@@ -151,7 +151,7 @@ describe.each<[string, () => IssuingSessionStore]>([
   })
 
   test.each([Number.NaN, Number.POSITIVE_INFINITY, 1.5])(
-    'have an end that is a moment, and not %d',
+    'have an `expiresAt` that is an integer, not %d',
     async (end) => {
       await expect(store.create({ userId: 'ann', expiresAt: end })).rejects.toMatchObject({
         option: 'expiresAt',
@@ -171,7 +171,7 @@ describe.each<[string, () => IssuingKeyStore]>([
     store = open()
   })
 
-  test('speak for whom they are made, without an end or until theirs', async () => {
+  test('identify their user, without an expiry or until it', async () => {
     const { secret, id } = await store.create({ userId: 'robot', organizationId: 'acme' })
     expect(await check(secret)).toEqual({
       userId: 'robot',
@@ -185,12 +185,12 @@ describe.each<[string, () => IssuingKeyStore]>([
     expect(await check(ended.secret)).toEqual({ refused: 'token_expired' })
   })
 
-  test('keep the owners that they are made with', async () => {
+  test('keep the owners that they are created with', async () => {
     const { secret } = await store.create({ userId: 'robot', owners: ['team:a', 'team:b'] })
     expect(await check(secret)).toMatchObject({ userId: 'robot', owners: ['team:a', 'team:b'] })
   })
 
-  test('that are missing, altered or inactive are refused', async () => {
+  test('that are missing, changed or inactive are refused', async () => {
     const { secret, id } = await store.create({ userId: 'robot' })
     const wrong = [changed(secret, 0), changed(secret, 20), id, 'nonsense', 'x'.repeat(100_000)]
     for (const key of wrong) expect(await check(key)).toEqual({ refused: 'invalid_token' })
@@ -199,13 +199,13 @@ describe.each<[string, () => IssuingKeyStore]>([
     expect(await check(secret)).toEqual({ refused: 'invalid_token' })
   })
 
-  test('outlive the deletion of those that have expired', async () => {
+  test('stay when expired ones are deleted', async () => {
     const { secret } = await store.create({ userId: 'robot' })
     await store.deleteExpired(Number.MAX_SAFE_INTEGER)
     expect(await check(secret)).toMatchObject({ userId: 'robot' })
   })
 
-  test('are not sought where none is sent, nor in another header', async () => {
+  test('are not looked up if none is sent, nor in another header', async () => {
     const authenticate = apiKeyAuthentication({ store, clock })
     const { secret } = await store.create({ userId: 'robot' })
     expect(await authenticate(bearing(secret))).toEqual({ refused: 'no_token' })
@@ -213,7 +213,7 @@ describe.each<[string, () => IssuingKeyStore]>([
   })
 })
 
-test.each(databases)('what is kept in %s proves nothing to whoever reads it', async (_, run) => {
+test.each(databases)('a reader of the table in %s cannot sign in with its content', async (_, run) => {
   const secrets = [
     await sqlSessionStore(run).create({ userId: 'ann', expiresAt }),
     await sqlKeyStore(run).create({ userId: 'robot' }),
@@ -225,14 +225,14 @@ test.each(databases)('what is kept in %s proves nothing to whoever reads it', as
   }
 })
 
-test.each(databases)('a key in %s whose hash is none is refused', async (_, run) => {
+test.each(databases)('a key in %s with an invalid hash is refused', async (_, run) => {
   const { secret, id } = await sqlKeyStore(run).create({ userId: 'robot' })
   await run("UPDATE instep_api_keys SET hash = 'none' WHERE id = $1", [id])
   const check = apiKeyAuthentication({ store: sqlKeyStore(run), clock })
   expect(await check(withKey(secret))).toEqual({ refused: 'invalid_token' })
 })
 
-test.each(databases)('in %s a session proves nothing as a key, nor a key as a session', async (_, run) => {
+test.each(databases)('in %s, a session is not a valid key, nor a key a valid session', async (_, run) => {
   const [session, key] = [
     await sqlSessionStore(run).create({ userId: 'ann', expiresAt }),
     await sqlKeyStore(run).create({ userId: 'robot', expiresAt }),
@@ -241,7 +241,7 @@ test.each(databases)('in %s a session proves nothing as a key, nor a key as a se
   expect(await sqlSessionStore(run).find(key.secret)).toBeUndefined()
 })
 
-test('what is too long for a token or a key is sought in no store', async () => {
+test('a token or key that is too long is not looked up', async () => {
   const sought: string[] = []
   const find = async (secret: string) => {
     sought.push(secret)
@@ -255,7 +255,7 @@ test('what is too long for a token or a key is sought in no store', async () => 
   expect(sought).toEqual([])
 })
 
-test('a store of the application’s own is looked up by the token as it is', async () => {
+test('a custom store gets the token as it is', async () => {
   const store = {
     find: async (token: string) => (token === 'sid-1' ? { userId: 'ann', expiresAt } : undefined),
   }

@@ -46,7 +46,7 @@ describe('a stranger who sends invalid tokens to a service with OAuth', () => {
   }
   const names = (prefix: string, count: number) => Array.from({ length: count }, (_, n) => `${prefix}${n}`)
 
-  test('causes one call for one token, however often and fast it comes', async () => {
+  test('causes one call for each token, however often and fast it comes', async () => {
     const { statusOf, calls } = setUp()
     expect(new Set(await Promise.all(names('', 100).map(() => statusOf('bad'))))).toEqual(new Set([401]))
     for (const _ of names('', 100)) expect(await statusOf('bad')).toBe(401)
@@ -59,7 +59,7 @@ describe('a stranger who sends invalid tokens to a service with OAuth', () => {
   test.each([
     ['one after the other', false],
     ['at once', true],
-  ])('leaves most of what the provider allows to known users: 200 tokens %s', async (_, isAtOnce) => {
+  ])('leaves most of the provider’s limit to known users: 200 tokens %s', async (_, isAtOnce) => {
     const { statusOf, calls } = setUp()
     const users = names('good', 20)
     for (const user of users) expect(await statusOf(user)).toBe(200)
@@ -74,7 +74,7 @@ describe('a stranger who sends invalid tokens to a service with OAuth', () => {
     expect(calls.length).toBe(70)
   })
 
-  test('keeps a new user waiting for half a second at least', async () => {
+  test('keeps a new user waiting for at least half a second', async () => {
     const { statusOf } = setUp()
     for (const token of names('bad', 40)) await statusOf(token)
     expect(await statusOf('good')).toBe(503)
@@ -82,19 +82,19 @@ describe('a stranger who sends invalid tokens to a service with OAuth', () => {
     expect(await statusOf('good')).toBe(200)
   })
 
-  test('writes no fault into the log', async () => {
+  test('logs no fault', async () => {
     const { statusOf, lines } = setUp()
     for (const token of names('bad', 40)) await statusOf(token)
     expect(lines.at(-1)).toContain('Too many unknown tokens')
     expect(lines.join()).not.toContain('bad3')
   })
 
-  test('new tokens that are valid are not limited', async () => {
+  test('new valid tokens are not limited', async () => {
     const { statusOf } = setUp()
     expect(new Set(await Promise.all(names('good', 90).map(statusOf)))).toEqual(new Set([200]))
   })
 
-  test('a known user stays known while the provider fails', async () => {
+  test('a known user is accepted while the provider fails', async () => {
     const { statusOf, fail } = setUp()
     await statusOf('good')
     await clock.advance(60_000)
@@ -139,7 +139,7 @@ describe('a stranger who sends tokens with random key ids', () => {
     return { send, statusOf, publish, nonsense, fetches: () => fetches }
   }
 
-  test('takes nothing from a new key: it is not refused, and accepted within 5 s', async () => {
+  test('does not affect a new key, which is accepted within 5 s and never refused', async () => {
     const { send, statusOf, publish, nonsense, fetches } = setUp()
     expect(await statusOf(await old.sign())).toBe(200)
     for (let n = 0; n < 50; n += 1) expect(await statusOf(await nonsense(`n${n}`))).toBe(503)
@@ -156,7 +156,7 @@ describe('a stranger who sends tokens with random key ids', () => {
     expect(fetches()).toBe(2)
   })
 
-  test('is refused once the set was fetched after the key was asked for', async () => {
+  test('is refused once the key set was fetched after the request for the key', async () => {
     const { statusOf, nonsense } = setUp()
     await statusOf(await old.sign())
     expect(await statusOf(await nonsense('one'))).toBe(503)
@@ -165,7 +165,7 @@ describe('a stranger who sends tokens with random key ids', () => {
     expect(await statusOf(await nonsense('one'))).toBe(401)
   })
 
-  test('a withdrawn key is believed for a minute at most', async () => {
+  test('a withdrawn key is accepted for a minute at most', async () => {
     const { statusOf, publish } = setUp()
     expect(await statusOf(await old.sign())).toBe(200)
     publish(next)

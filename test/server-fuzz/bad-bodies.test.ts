@@ -32,12 +32,12 @@ const invalid: readonly (readonly [what: string, body: () => string])[] = [
   ['half a surrogate pair in a name', () => insertOf('{"\\udfff":1}')],
   ['__proto__ as a type', () => insertOf('{}', '"x"', '"__proto__"')],
   ['__proto__ as a field', () => insertOf('{"a":{"__proto__":{"polluted":1}}}')],
-  ['an owner that is none', () => insertOf('{"userId":{"toString":1}}')],
+  ['an invalid owner', () => insertOf('{"userId":{"toString":1}}')],
   ['deep fields', () => insertOf(nested(2_000))],
-  ['a number beyond all', () => insertOf('{"n":-1e999}')],
+  ['a number that is too large', () => insertOf('{"n":-1e999}')],
   ['a long id', () => insertOf('{}', `"${'x'.repeat(10_000)}"`)],
   ['no op', () => txs('{"op":"drop table"}')],
-  ['a position that is none', () => txs('{"op":"d","t":"Todo","id":"x","unchangedSince":1e300}')],
+  ['an invalid position', () => txs('{"op":"d","t":"Todo","id":"x","unchangedSince":1e300}')],
 ]
 
 /** The verdict on a body: the status, and the code of each rejection. */
@@ -61,7 +61,7 @@ describe.each(['memory', 'PostgreSQL'] as const)('on %s, a body', (kind) => {
     return site
   }
 
-  test('that no database should see is rejected for good, each time alike', async () => {
+  test('that cannot be stored is rejected for good, with the same verdict each time', async () => {
     const site = await open()
     for (const [what, make] of invalid) {
       const body = make()
@@ -73,7 +73,7 @@ describe.each(['memory', 'PostgreSQL'] as const)('on %s, a body', (kind) => {
   })
 
   test.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', 'x'])(
-    'is JSON whatever it is called, as %s',
+    'is read as JSON with any content type, such as %s',
     async (type) => {
       const site = await open()
       const headers = { 'content-type': type }
@@ -87,7 +87,7 @@ describe.each(['memory', 'PostgreSQL'] as const)('on %s, a body', (kind) => {
     },
   )
 
-  test('that breaks off, or does not keep to its form, ends its own request alone', async () => {
+  test('that breaks off or has a wrong form ends only its own request', async () => {
     const site = await open()
     const head = ['Host: sync.test', `Authorization: Bearer ${await tokenOf('ann')}`]
     const chunked = (text: string) =>
@@ -114,7 +114,7 @@ describe.each(['memory', 'PostgreSQL'] as const)('on %s, a body', (kind) => {
     await answersStill(site)
   })
 
-  test('that does not come holds up nobody, and is waited for as long as the server of Node’s says', async () => {
+  test('that does not arrive delays nobody, and times out as the server of Node says', async () => {
     const site = await open()
     const limits = { headersTimeout: 300, requestTimeout: 600, connectionsCheckingInterval: 100 }
     const handle = nodeHandler(site.service)
@@ -139,7 +139,7 @@ describe.each(['memory', 'PostgreSQL'] as const)('on %s, a body', (kind) => {
   })
 })
 
-test('whatever is sent, memory and PostgreSQL judge it alike, and neither breaks', async () => {
+test('memory and PostgreSQL give the same verdict on anything, and neither fails', async () => {
   const memory = await serveOn(await grounds.log('memory'))
   const postgres = await serveOn(await grounds.log('PostgreSQL'))
   const op = fc.record({

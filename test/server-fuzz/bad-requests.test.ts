@@ -89,7 +89,7 @@ function requestFor(
   return wire(line ?? `${target.method} ${target.path} HTTP/1.1`, [...proper, ...changed], target.body)
 }
 
-test('whatever the first line of a request says, the answer is a refusal or a proper one', async () => {
+test('any request line gets an error or a valid response', async () => {
   const { send, settle, token } = await watched()
   for (const target of targets) {
     const asked = lines.map((line) =>
@@ -100,7 +100,7 @@ test('whatever the first line of a request says, the answer is a refusal or a pr
   await settle()
 })
 
-test('whatever the headers of a request say, the answer is a refusal or a proper one', async () => {
+test('any headers get an error or a valid response', async () => {
   const { send, settle, token } = await watched()
   for (const target of targets) {
     await Promise.all(headers.map((changed) => send(requestFor(target, `Bearer ${token}`, changed))))
@@ -108,7 +108,7 @@ test('whatever the headers of a request say, the answer is a refusal or a proper
   await settle()
 })
 
-test('no token is logged, whichever way a request for a socket is broken', async () => {
+test('no token is logged, however a socket request is malformed', async () => {
   const { send, settle, token, key } = await watched()
   const target = { method: 'GET', path: `/sync/v1/ws?token=${token}`, headers: upgrade }
   const hosts = ['[', 'a b', 'x\\y', ''].map((host) => [`Host: ${host}`, 'Authorization: '])
@@ -124,7 +124,7 @@ test('no token is logged, whichever way a request for a socket is broken', async
   await settle()
 })
 
-test('what is no HTTP at all is refused, or hung up on', async () => {
+test('anything but HTTP is refused, or disconnected', async () => {
   const { send, settle, port } = await watched()
   const garbage = [
     '\0'.repeat(1_000),
@@ -144,7 +144,7 @@ test('what is no HTTP at all is refused, or hung up on', async () => {
   await settle()
 })
 
-test('nothing that a client says on its socket is taken for anything', async () => {
+test('the service ignores all messages of a client on its socket', async () => {
   const { listen, service, lines } = await watched()
   const { socket, pushes } = await listen()
   const said = [
@@ -168,7 +168,7 @@ test('nothing that a client says on its socket is taken for anything', async () 
   expect([socket.readyState, lines.slice(before)]).toEqual([1, []])
 })
 
-test('a client that pings and takes no answer is cut before its answers pile up', async () => {
+test('a client that pings and reads no answer is disconnected before its answers pile up', async () => {
   const { port, token } = await watched()
   const socket = connect(port, '127.0.0.1')
   onTestFinished(() => void socket.destroy())
@@ -191,7 +191,7 @@ test('a client that pings and takes no answer is cut before its answers pile up'
   expect(gone).toBe(true)
 })
 
-test('a refused socket is not kept by a client that never hangs up', async () => {
+test('a refused socket ends even if the client never closes it', async () => {
   const { port } = await watched()
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   onTestFinished(() => void socket.destroy())

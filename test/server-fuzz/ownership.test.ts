@@ -73,7 +73,7 @@ const combinations = kinds.flatMap((kind) =>
 describe.each(combinations)('on %s, owned by %s', (kind, ownerField) => {
   const ownerOf = (name: User) => owners[ownerField][name]
 
-  test('invariant 47: whoever asks for whatever, no byte of another’s comes, and all of one’s own does', async () => {
+  test('invariant 47: no request returns a byte of another owner’s records, and all own records are returned', async () => {
     const given = 'give-'
     const { service, ask, listen, lines } = await serveOn(await grounds.log(kind), {
       ownerField,
@@ -210,7 +210,7 @@ describe.each(combinations)('on %s, owned by %s', (kind, ownerField) => {
 })
 
 test.each(kinds)(
-  'invariant 47: on %s, callers of many owners get what is theirs, whoever comes and goes, and no byte else',
+  'invariant 47: on %s, callers with many owners get exactly the records of these, whoever joins and leaves',
   async (kind) => {
     const log = await grounds.log(kind)
     const story = ownersStory(log)

@@ -12,7 +12,7 @@ test.each([
   'postgres://u:12?ter2@h/d',
   'postgres://u:a@12/ter2@h/d',
   'postgres://ter2:12/x@h/d',
-])('an address that cannot be read is refused without a word of it: %s', async (address) => {
+])('an invalid address is refused without quoting it: %s', async (address) => {
   const error: unknown = await openSqlLog(address).catch((thrown: unknown) => thrown)
   expect(error).toMatchObject({
     name: 'ConfigurationError',
@@ -22,7 +22,7 @@ test.each([
 })
 
 test.each(['postgres://u:ter2@h:99999/d', 'postgres://u:12@h:65536', 'postgres://h:99999?sslmode=require'])(
-  'a port that is none is named as what is wrong: %s',
+  'the error for an invalid port names the port: %s',
   (address) => {
     expect(() => checkAddress(address)).toThrow(/^The port of the PostgreSQL must be from 0 to 65535\.$/)
   },
@@ -36,6 +36,6 @@ test.each([
   'postgres://u:p%2F%40@h:5432/d?application_name=u%40h',
   'postgres://u:p@ss@h/d',
   'postgres://u@%2Ftmp/d',
-])('what PostgreSQL reads is let pass: %s', (address) => {
+])('an address that PostgreSQL accepts is accepted: %s', (address) => {
   expect(() => checkAddress(address)).not.toThrow()
 })

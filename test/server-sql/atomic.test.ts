@@ -24,7 +24,7 @@ function txOf(id: string, record: string, more: Partial<ClientTransaction> = {})
   return { caller: 'ann', owners: ['ann'], id, digest: id, ops, bases: [], requires: [], ...more }
 }
 
-test('invariant 17: a write that is rolled back takes no sid, and makes no frame that anybody waits for', async () => {
+test('invariant 17: a write that is rolled back uses no sid, and leaves no gap that anybody waits for', async () => {
   const log = await openSqlLog(await postgres.database('rollback'))
   await postgres.run('rollback', breaking('x', 'P0001', 1))
   await log.write([insert('1')], asService)
@@ -40,7 +40,7 @@ test('invariant 17: a write that is rolled back takes no sid, and makes no frame
   await log.close()
 })
 
-test('invariant 20: where the commit fails, there is neither record nor frame nor verdict', async () => {
+test('invariant 20: a failed commit leaves no record, no frame and no verdict', async () => {
   const log = await openSqlLog(await postgres.database('verdict'))
   await postgres.run('verdict', breaking('x', 'P0001', 1))
   await expect(log.transact(txOf('a', 'x'), asService)).rejects.toThrow('secret')
@@ -56,7 +56,7 @@ test('invariant 20: where the commit fails, there is neither record nor frame no
   await log.close()
 })
 
-describe('what the database gives way to', () => {
+describe('a write that the database rolls back in favour of another', () => {
   test.each(['40001', '40P01', '55P03'])('is tried again, and happens once: %s', async (state) => {
     const name = `retried_${state.toLowerCase()}`
     const log = await openSqlLog(await postgres.database(name))
@@ -65,7 +65,7 @@ describe('what the database gives way to', () => {
     await log.close()
   })
 
-  test('is tried again with the whole group, of which what has expired still has', async () => {
+  test('is tried again with the whole group, and expired transactions stay expired', async () => {
     const retention = { maxVerdictAgeMs: 3_600_000 }
     const log = await openSqlLog(await postgres.database('group'), { retention })
     await postgres.run('group', breaking('x', '40001', 2))
@@ -84,7 +84,7 @@ describe('what the database gives way to', () => {
     await log.close()
   })
 
-  test('is told after a few tries as one that may pass', async () => {
+  test('is reported after a few tries as a temporary failure', async () => {
     const log = await openSqlLog(await postgres.database('hopeless'))
     await postgres.run('hopeless', breaking('x', '40001', 1_000))
     await expect(log.write([insert('x')], asService)).rejects.toMatchObject({
@@ -97,7 +97,7 @@ describe('what the database gives way to', () => {
   })
 })
 
-describe.each(['PostgreSQL', 'PGlite'])('what %s refuses', (kind) => {
+describe.each(['PostgreSQL', 'PGlite'])('data that %s refuses', (kind) => {
   let logs: Awaited<ReturnType<typeof logsIn>>
 
   beforeAll(async () => {
@@ -116,7 +116,7 @@ describe.each(['PostgreSQL', 'PGlite'])('what %s refuses', (kind) => {
     ['half of a surrogate pair in an id', insert('a\ud800')],
     ['half of a surrogate pair in a field', insert('1', { a: '\udc00' })],
     ['an id longer than an index takes', insert(long)],
-  ])('invariant 26: is a rejection for good, and nothing is stored: %s', async (_, op) => {
+  ])('invariant 26: is rejected for good, and nothing is stored: %s', async (_, op) => {
     const { log } = await logs.make()
     await log.write([insert('0')], asService)
     await expect(log.write([insert('2'), op], asService)).rejects.toMatchObject({
@@ -132,7 +132,7 @@ describe.each(['PostgreSQL', 'PGlite'])('what %s refuses', (kind) => {
     await log.close()
   })
 
-  test('invariant 26: is a verdict also where not even its id can be stored', async () => {
+  test('invariant 26: gets a verdict even if its id cannot be stored', async () => {
     const { log } = await logs.make()
     const refused = { error: { code: 'invalid', message: expect.any(String) } }
     expect(await log.transact(txOf('a\0', '1'), asService)).toEqual(refused)
@@ -142,7 +142,7 @@ describe.each(['PostgreSQL', 'PGlite'])('what %s refuses', (kind) => {
   })
 })
 
-test('invariant 26: a constraint that others have added is a rejection, and tells nothing of the database', async () => {
+test('invariant 26: by a constraint of others is rejected without quoting the database', async () => {
   const log = await openSqlLog(await postgres.database('strict'))
   await postgres.run('strict', "alter table instep_record add constraint secret check (id <> 'x')")
   const verdict = await log.transact(txOf('a', 'x'), asService)

@@ -22,7 +22,7 @@ const askedLater = async (response: Response) => {
 }
 
 test.each(['bootstrap', 'delta?since=0'])(
-  'a request of %s without a connection in time is told to come again',
+  'a request of %s that gets no connection in time is answered with a temporary failure',
   async (path) => {
     const { log, ask, service, lines } = await serviceOn(`full ${path.length}`, {
       maxReaders: 1,
@@ -44,7 +44,7 @@ test.each(['bootstrap', 'delta?since=0'])(
   },
 )
 
-test('a request during which the database goes away is told to come again, and then answered', async () => {
+test('a request during which the database goes away gets a temporary failure, and works later', async () => {
   const { log, ask, service } = await serviceOn('away')
   await log.write([insert('1')], asService)
   const holder = new Client({ connectionString: await postgres.database('away') })
@@ -65,7 +65,7 @@ test('a request during which the database goes away is told to come again, and t
   await service.close()
 })
 
-test('a connection that is lost is told once', async () => {
+test('a lost connection is logged once', async () => {
   const told: string[] = []
   const tell = (message: string) => void told.push(message)
   const { log, service } = await serviceOn('lost', { logger: { ...silentLogger, warn: tell, error: tell } })
@@ -82,7 +82,7 @@ test('a connection that is lost is told once', async () => {
   expect(told).toEqual(open.map(() => 'A connection to PostgreSQL is lost.'))
 })
 
-test('a read that a lock holds up for too long is told to come again', async () => {
+test('a read that waits too long for a lock gets a temporary failure', async () => {
   const { ask, service } = await serviceOn('locked', { maxWaitMs: 500 })
   expect((await ask('bootstrap')).status).toBe(200)
   const holder = new Client({ connectionString: await postgres.database('locked') })
@@ -94,7 +94,7 @@ test('a read that a lock holds up for too long is told to come again', async () 
   await service.close()
 })
 
-test('a read from a standby is told to come again, over another connection', async () => {
+test('a read from a standby gets a temporary failure, and the next one uses another connection', async () => {
   await postgres.database('recovering')
   const run = (sql: string) => postgres.run('recovering', sql)
   await run('create schema standby; alter database recovering set search_path = standby, pg_catalog, public')
@@ -110,7 +110,7 @@ test('a read from a standby is told to come again, over another connection', asy
   await service.close()
 })
 
-test('a write to a server that takes none is told to come again, and is answered once one does', async () => {
+test('a write to a read-only server gets a temporary failure, and works once the server accepts writes', async () => {
   const { ask, service } = await serviceOn('standby')
   const write = (id: string) => {
     const body = JSON.stringify({ txs: [{ id, since: 0, ops: [{ op: 'i', t: 'Todo', id, p: {} }] }] })

@@ -36,7 +36,7 @@ test.each([
   ['PGlite', pgliteLog],
   ['PostgreSQL', postgresLog],
 ] as const)(
-  'invariant 82: a rule sees the record as it is in the write’s own transaction, in %s',
+  'invariant 82: a rule sees the record in the transaction of the write, in %s',
   async (_, make) => {
     const { log } = await make()
     try {
@@ -65,7 +65,7 @@ test.each([
   },
 )
 
-test('the rules of two processes see each other’s writes', async () => {
+test('the rules of two processes see the writes of both', async () => {
   const logs = [(await inPostgres.make()).log, (await inPostgres.make()).log]
   const increment: Rules = async () => ({
     judge: as('ann'),
@@ -85,7 +85,7 @@ test('the rules of two processes see each other’s writes', async () => {
 test.each([
   ['PGlite', () => inPGlite],
   ['PostgreSQL', () => inPostgres],
-])('a rule that does not end holds others up for half of `maxWaitMs` at most, in %s', async (_, logsOf) => {
+])('a rule that does not end blocks others for at most half of `maxWaitMs`, in %s', async (_, logsOf) => {
   const { log } = await logsOf().make({ maxWaitMs: 400 })
   const rules: Rules = () => new Promise(() => {})
   const [endless, other] = await Promise.allSettled([

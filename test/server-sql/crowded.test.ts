@@ -25,14 +25,14 @@ async function crowded() {
   return { log, send, updates, first }
 }
 
-test('writes of long records are all decided, in whatever order they come', async () => {
+test('writes of long records are all decided, in any order', async () => {
   const { log, send, first } = await crowded()
   const all = ids.toReversed().map((id) => send(`t${id}`, [update(id, { n: 1 })]))
   expect(await Promise.all([first, ...all])).toHaveLength(19)
   await log.close()
 })
 
-test('removals of long records are accepted, though a write beside them needs the records', async () => {
+test('removals of long records are accepted, even beside a write that needs the records', async () => {
   const { log, send, updates, first } = await crowded()
   const removed = send(
     'removed',
@@ -43,7 +43,7 @@ test('removals of long records are accepted, though a write beside them needs th
   await log.close()
 })
 
-test('invariant 47: a write on others’ long records gets the same verdict beside a write of their owner', async () => {
+test('invariant 47: a write to long records of others gets the same verdict beside a write of their owner', async () => {
   const { log, send, updates, first } = await crowded()
   const foreign = send(
     'foreign',
@@ -55,7 +55,7 @@ test('invariant 47: a write on others’ long records gets the same verdict besi
   await log.close()
 })
 
-test('a delta that is read while its owner is removed stays readable', async () => {
+test('a delta can still be read while its owner is removed', async () => {
   const log = await openSqlLog('memory:')
   for (let n = 1; n <= 60; n += 1) {
     await log.write([insert(`${n}`, { text: 'x'.repeat(20_000) }), update(`${n}`, { n })], asService)

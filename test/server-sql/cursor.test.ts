@@ -6,7 +6,7 @@ import { type Item, SqlCursor } from '../../src/server/log/sql/cursor.ts'
 import { openPGlite } from '../../src/server/log/sql/pglite.ts'
 import { settle } from '../support/virtual.ts'
 
-test('a batch that fails before anybody asks for it is told to whoever does, and to nobody else', async () => {
+test('a batch that fails ahead of time is reported to its reader, and to nobody else', async () => {
   const database = await openPGlite(undefined, { clock: resolveEnvironment().clock, logger: silentLogger })
   const trx = await database.readers.startTransaction().execute()
   const items = sql<Item>`

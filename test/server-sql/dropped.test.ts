@@ -45,7 +45,7 @@ async function serviceOn(address: string) {
 const together = async (ids: readonly string[]) =>
   (await Promise.all(ids.map(made.write))).map(({ status }) => status)
 
-test('after a connection was dropped silently, writes are told to come again, and soon go over another', async () => {
+test('after a silently dropped connection, writes get a temporary failure, and soon use another connection', async () => {
   expect(await together(['a', 'b', 'c'])).toEqual([200, 200, 200])
   proxy.forget()
   expect(await together(['d', 'e', 'f'])).toEqual([503, 503, 503])
@@ -53,7 +53,7 @@ test('after a connection was dropped silently, writes are told to come again, an
   expect(await made.log.position()).toMatchObject({ head: 6 })
 })
 
-test('a write whose commit nobody has heard of is told to come again, is there, and is hinted at', async () => {
+test('a write whose commit got no answer gets a temporary failure, is stored, and causes a hint', async () => {
   await made.write('a')
   let hints = 0
   made.log.onHint(() => {
@@ -69,7 +69,7 @@ test('a write whose commit nobody has heard of is told to come again, is there, 
   expect((await made.write('b')).body).toMatchObject({ sid: 2, results: [{ id: 'b', sid: 2 }] })
 })
 
-test('who is gone with the log’s lock holds up others for no longer than they wait', async () => {
+test('a process that disappears with the lock of the log blocks others no longer than they wait', async () => {
   proxy.forgetAfter('for update')
   expect((await made.write('a')).status).toBe(503)
   const other = await serviceOn(await postgres.database(`dropped_${count}`))
@@ -77,7 +77,7 @@ test('who is gone with the log’s lock holds up others for no longer than they 
   await other.service.close()
 })
 
-test('health says so while writes get no answer, and again when they would', async () => {
+test('health reports when writes get no answer, and when they would again', async () => {
   await made.write('a')
   expect(await made.health()).toBe(200)
   const holder = new Client({ connectionString: await postgres.database(`dropped_${count}`) })
@@ -90,7 +90,7 @@ test('health says so while writes get no answer, and again when they would', asy
   expect((await made.write('b')).status).toBe(200)
 })
 
-test('it closes in a few seconds, though no connection gives an answer', async () => {
+test('the log closes within seconds, even if no connection answers', async () => {
   await made.write('a')
   proxy.swallow(true)
   proxy.forget()

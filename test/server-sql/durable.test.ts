@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 afterAll(() => postgres.stop())
 
-test('what was answered outlives a crash of a PostgreSQL that waits for no disk by itself', async () => {
+test('an answered write survives a crash of a PostgreSQL that does not wait for the disk by default', async () => {
   const address = await postgres.database('answered')
   const before = await openSqlLog(address)
   await before.write([insert('1')], asService)

@@ -61,7 +61,7 @@ async function historyNow(): Promise<string> {
   return history
 }
 
-test('invariant 58: a second process on a folder fails at once and says why; after the first is killed it takes over', async () => {
+test('invariant 58: a second process on a folder fails at once and says why, and takes over after the first is killed', async () => {
   begin('closed')
   const first = await runChild('test/server-sql/holder.ts', [folder])
   onTestFinished(first.kill)
@@ -77,7 +77,7 @@ test('invariant 58: a second process on a folder fails at once and says why; aft
   expect(readdirSync(folder).sort()).toEqual(['complete', 'pgdata'])
 }, 120_000)
 
-test('a folder keeps its content and its history, until it is given a new one', async () => {
+test('a folder keeps its content and its history until `newEpoch`', async () => {
   begin('closed')
   const log = await openSqlLog(folder)
   expect(await log.position()).toEqual({ history, head: 1, horizon: 0 })
@@ -88,7 +88,7 @@ test('a folder keeps its content and its history, until it is given a new one', 
 
 describe('a folder that was not closed', () => {
   test.runIf(existsSync('/proc/sys/kernel/random/boot_id'))(
-    'keeps its history when only the process was killed',
+    'keeps its history if only the process was killed',
     async () => {
       begin('left')
       expect(await historyNow()).toBe(history)
@@ -98,9 +98,9 @@ describe('a folder that was not closed', () => {
 
   test.each([
     ['the machine was started again', () => writeFileSync(join(folder, 'boot'), 'another start')],
-    ['nothing says whether the machine was', () => rmSync(join(folder, 'boot'))],
+    ['the system does not say whether the machine was', () => rmSync(join(folder, 'boot'))],
   ])(
-    'invariant 11: begins one new history when %s',
+    'invariant 11: starts one new history if %s',
     async (_, restart) => {
       begin('left')
       // As a power cut may leave it.
@@ -114,7 +114,7 @@ describe('a folder that was not closed', () => {
   )
 })
 
-test('a folder whose disk takes no flush answers nothing more, and is whole when it is opened again', async () => {
+test('a folder whose disk fails to flush answers no more, and is complete when it is opened again', async () => {
   begin('closed')
   const log = await openSqlLog(folder)
   const { fsyncSync } = fs
@@ -143,7 +143,7 @@ test('a folder whose disk takes no flush answers nothing more, and is whole when
   await again.close()
 }, 120_000)
 
-test('a folder that was never finished is made anew, and each has a history of its own', async () => {
+test('a folder that was never completed is created again, and each has its own history', async () => {
   begin('closed')
   renameSync(join(folder, 'complete'), join(folder, 'begun'))
   rmSync(join(folder, 'pgdata', 'global'), { recursive: true })
@@ -151,7 +151,7 @@ test('a folder that was never finished is made anew, and each has a history of i
   expect(readdirSync(folder).sort()).toEqual(['complete', 'pgdata'])
 }, 120_000)
 
-test('files of somebody else in the place of a database are refused, and left as they are', async () => {
+test('files of others in the place of a database are refused, and not changed', async () => {
   const file = join(folder, 'pgdata', 'base', '1')
   mkdirSync(join(folder, 'pgdata', 'base'), { recursive: true })
   writeFileSync(file, 'important')
@@ -167,7 +167,7 @@ test('files of somebody else in the place of a database are refused, and left as
   expect(readdirSync(folder)).toEqual(['pgdata'])
 }, 120_000)
 
-test('a backup that lost its mark is whole again once it has it', async () => {
+test('a backup without its mark is complete again once it has the mark', async () => {
   begin('closed')
   rmSync(join(folder, 'complete'))
   await expect(openSqlLog(folder)).rejects.toThrow('put `complete` beside it')
@@ -192,7 +192,7 @@ describe('the lock of a folder', () => {
     }
   }
 
-  test('is this process’s until it is given back', async () => {
+  test('belongs to a process until it is released', async () => {
     const unlock = await lock()
     await expect(lock()).rejects.toThrow('in use by another process')
     unlock()
@@ -216,21 +216,21 @@ describe('the lock of a folder', () => {
     await kill()
   })
 
-  test('is one’s alone where several take it at once', async () => {
+  test('belongs to one process if several take it at once', async () => {
     const results = await Promise.allSettled([lock(), lock(), lock()])
     const unlocks = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
     expect(unlocks).toHaveLength(1)
     for (const unlock of unlocks) unlock()
   })
 
-  test('is left to whoever is about to take it', async () => {
+  test('is left to a process that is about to take it', async () => {
     const close = await listenIn(folder, '0')
     await expect(lock()).rejects.toThrow('in use')
     close()
     ;(await lock())()
   })
 
-  test('is waited for while another that came later gives up', async () => {
+  test('is waited for while a later process gives up', async () => {
     const close = await listenIn(folder, 'z')
     let isLocked = false
     const locked = lock().then((unlock) => {
@@ -250,7 +250,7 @@ describe('the lock of a folder', () => {
     close()
   })
 
-  test('is known in a folder with a name longer than the address of a socket', async () => {
+  test('works in a folder whose path is longer than a socket address', async () => {
     const long = join(folder, 'x'.repeat(200))
     const unlock = await lockFolder(long, clock)
     await expect(lockFolder(long, clock)).rejects.toThrow('in use')

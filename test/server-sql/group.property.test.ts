@@ -77,7 +77,7 @@ async function writesOf(log: Log) {
   return writes
 }
 
-test('writes that are asked at once are done as if each had been asked after the one before it', async () => {
+test('concurrent writes have the same results as one after the other', async () => {
   const rounds = fc.array(fc.record({ jobs: fc.array(job, { maxLength: 8 }), forgets: fc.boolean() }), {
     minLength: 1,
     maxLength: 4,

@@ -10,7 +10,7 @@ async function verdictsOf(group: Group, writes: readonly Write[]) {
 
 const record = { owner: 'ann', sid: 4, p: { userId: 'ann' } }
 
-test('one that has expired, and what requires it, happen in no group, and only the latter’s verdict is kept', async () => {
+test('an expired transaction, and one that requires it, are not applied, and only the verdict on the latter is stored', async () => {
   const [old, young] = [idAt(9), idAt(10)]
   const transactions = [
     txOf(old, [insert('1')]),
@@ -33,7 +33,7 @@ test('one that has expired, and what requires it, happen in no group, and only t
   expect(group.entries.map(({ id }) => id)).toEqual(['3'])
 })
 
-test('a thousand ops on what a thousand bases may have changed are soon decided', async () => {
+test('a thousand ops on a record that a thousand bases may have changed are decided quickly', async () => {
   const ops = Array.from({ length: 1_000 }, (_, n) => ({ op: 'u', t: 'Todo', id: '1', p: { n } }) as const)
   const bases = [...Array.from({ length: 999 }, (_, n) => `${n}`), 'a']
   const transactions = [

@@ -35,7 +35,7 @@ test('many ops on one long record read it once', async () => {
   await log.close()
 })
 
-test('many ops that ask what has changed read the history once', async () => {
+test('many ops with `unchangedSince` read the history once', async () => {
   const log = await openSqlLog(await postgres.database('asked'))
   await log.write([insert('1')], asService)
   await postgres.run(
@@ -50,7 +50,7 @@ test('many ops that ask what has changed read the history once', async () => {
   await log.close()
 })
 
-test('a transaction may change as many records as 16 MiB hold, and no more', async () => {
+test('a transaction may change records of up to 16 MiB, and no more', async () => {
   const log = await heavyLog('most', 20)
   const touch = (count: number) => ids(count).map((id) => update(id, { n: 1 }))
   const tooMany = txOf('a', touch(20))
@@ -61,7 +61,7 @@ test('a transaction may change as many records as 16 MiB hold, and no more', asy
   await log.close()
 })
 
-test('nor may it compare more with `was`, and nothing of it seems to be done', async () => {
+test('a transaction may compare records of up to 16 MiB with `was`, or is rejected as a whole', async () => {
   const log = await heavyLog('compared', 20)
   const all = ids(20).map((id) => ({ ...remove(id), was: { userId: 'ann' } }))
   const some = all.slice(0, 15)
@@ -72,7 +72,7 @@ test('nor may it compare more with `was`, and nothing of it seems to be done', a
   await log.close()
 })
 
-test('those of others do not count, so that nobody learns how long they are', async () => {
+test('records of others do not count, so that nobody learns their length', async () => {
   const log = await heavyLog('others', 20)
   const ops = ids(20).map((id) => update(id, { n: 1 }))
   const verdict = await log.transact(txOf('a', ops, { caller: 'bob', owner: 'bob' }), as('bob'))
@@ -80,14 +80,14 @@ test('those of others do not count, so that nobody learns how long they are', as
   await log.close()
 })
 
-test('it may remove any number', async () => {
+test('a transaction may remove any number of records', async () => {
   const log = await heavyLog('removed', 20)
   expect(await log.transact(txOf('a', ids(20).map(remove)), as('ann'))).toEqual({ sid: 40 })
   expect(await idsOf(log)).toEqual([])
   await log.close()
 })
 
-test('it may remove any number when rules read each of them', async () => {
+test('a transaction may remove any number of records if rules read each of them', async () => {
   const log = await heavyLog('judged', 20)
   const texts: unknown[] = []
   const rules: Rules = async (read) => {
@@ -111,7 +111,7 @@ test('`prepare` gets the whole record before a removal, however many are removed
   await service.close()
 })
 
-test('records that it removes take no room from those that it changes', async () => {
+test('removed records do not count towards the limit of changed ones', async () => {
   const log = await heavyLog('room', 40)
   const rules: Rules = async () => ({ judge: as('ann') })
   const ops = ids(40).map((id) => (Number(id) > 15 ? remove(id) : update(id, { n: 1 })))
@@ -122,7 +122,7 @@ test('records that it removes take no room from those that it changes', async ()
   await log.close()
 })
 
-test('transactions whose records are too long together are done in several commits, and none is held up', async () => {
+test('transactions whose records are too long together use several commits, and none is delayed', async () => {
   const log = await heavyLog('together', 30)
   const tooMany = txOf(
     'a',
@@ -140,7 +140,7 @@ test('transactions whose records are too long together are done in several commi
   await log.close()
 })
 
-test('long writes that are asked at once share a commit as far as 16 MiB go', async () => {
+test('concurrent long writes share a commit of up to 16 MiB', async () => {
   const log = await openSqlLog(await postgres.database('shared'), patient)
   const text = 'x'.repeat(1_000_000)
   await Promise.all(ids(40).map((id) => log.write([insert(id, { text })], asService)))
@@ -152,7 +152,7 @@ test('long writes that are asked at once share a commit as far as 16 MiB go', as
   await log.close()
 })
 
-test('a refusal is not read by those who require what it is about', async () => {
+test('the details of a rejection are not read for transactions that require it', async () => {
   const log = await openSqlLog(await postgres.database('refusals'))
   await postgres.run(
     'refusals',

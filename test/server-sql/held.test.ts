@@ -7,7 +7,7 @@ import { asService, eventually } from './judge.ts'
 
 const postgres = ownPostgres()
 
-test('where another session holds the lock of the log, the log says that it is a lock that is waited for', async () => {
+test('if another session holds the lock of the log, the error says that a lock was waited for', async () => {
   const address = await postgres.database('held')
   const log = await openSqlLog(address, { maxWaitMs: 2_500 })
   const { service, ask, lines } = serviceOf({ database: log })

@@ -58,7 +58,7 @@ test('two processes on one database: a write on one reaches the sockets of both'
   await there.service.close()
 })
 
-test('invariant 16: the listening connection killed in a burst: all converge without a further write', async () => {
+test('invariant 16: after the listening connection is lost in a burst, all converge without another write', async () => {
   const address = await postgres.database('burst')
   const writer = await openSqlLog(address)
   // So it listens again 500 ms later, when the rest is written.
@@ -86,7 +86,7 @@ test('invariant 16: the listening connection killed in a burst: all converge wit
   await service.close()
 })
 
-test('a database that is away for a while is heard again', async () => {
+test('notifications arrive again after the database was away', async () => {
   const address = await postgres.database('away')
   const { log, service, connect } = await serviceOn(address)
   const socket = await connect()
@@ -105,7 +105,7 @@ test('a database that is away for a while is heard again', async () => {
   await service.close()
 })
 
-test('invariant 15: on PostgreSQL too, what is written between a bootstrap and the subscription is delivered', async () => {
+test('invariant 15: on PostgreSQL, too, a write between a bootstrap and the subscription is delivered', async () => {
   const address = await postgres.database('gap')
   const { service, connect } = await serviceOn(address)
   const writer = await openSqlLog(address)

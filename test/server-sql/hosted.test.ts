@@ -19,9 +19,9 @@ async function silent(state: string): Promise<string> {
 }
 
 test.each([
-  ['is not allowed to tell', '42501'],
-  ['has no function to tell', '42883'],
-  ['has no support to tell, as hosted ones,', '0A000'],
+  ['is not allowed to return', '42501'],
+  ['has no function for', '42883'],
+  ['does not support returning, as some hosted ones,', '0A000'],
 ])('a PostgreSQL that %s its timeline is used, with a warning', async (_, state) => {
   const address = await silent(state)
   const { logger, lines } = recorder()
@@ -31,7 +31,7 @@ test.each([
   await log.close()
 })
 
-test('a PostgreSQL that cannot tell its timeline now is not used, as if it never could, but tried again', async () => {
+test('a PostgreSQL that fails to return its timeline is not used without it, but tried again', async () => {
   const { logger, lines } = recorder()
   await expect(openSqlLog(await silent('55000'), { logger })).rejects.toMatchObject({
     name: 'NetworkError',
@@ -40,7 +40,7 @@ test('a PostgreSQL that cannot tell its timeline now is not used, as if it never
   expect(lines).toEqual([])
 })
 
-test('a history names its tables, its server and the timeline there, besides what is stored', async () => {
+test('the name of a history contains its tables, its server and the timeline, besides the stored name', async () => {
   const log = await openSqlLog(await postgres.database('named'))
   const [row] = await postgres.run(
     'named',

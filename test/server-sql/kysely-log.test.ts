@@ -4,7 +4,7 @@ import type { SqlDatabase } from '../../src/server/log/sql/database.ts'
 import { KyselyLog } from '../../src/server/log/sql/kysely-log.ts'
 import { seededRandom, VirtualClock } from '../support/virtual.ts'
 
-test('all who ask for hints share one way to hear of others, which ends with the log', async () => {
+test('all listeners of hints share one subscription, which ends with the log', async () => {
   const listeners = new Set<() => void>()
   const database = {
     listen: (listener: () => void) => {

@@ -58,7 +58,7 @@ function copyOf(socket: FakeSocket): NaiveCopy {
   return copy
 }
 
-test('a process that is late does not push what a removal has forgotten meanwhile', async () => {
+test('a process that is behind does not push changes that a removal has forgotten', async () => {
   const { service, json, connect, catchUp, close } = await twoProcesses('late')
   const [red, blue] = [await connect('red'), await connect('blue')]
   await eventually(() => red.texts.length + blue.texts.length === 2)
@@ -78,7 +78,7 @@ test('a process that is late does not push what a removal has forgotten meanwhil
   await close()
 })
 
-test('whoever sees both teams keeps the records that moved before their team was removed', async () => {
+test('a caller of both teams keeps the records that moved before their team was removed', async () => {
   const { service, json, connect, catchUp, close } = await twoProcesses('moved')
   await service.write(inserts)
   const socket = await connect('red+blue')

@@ -42,7 +42,7 @@ function listen() {
   })
 }
 
-test('a connection that comes after it was undone is closed, and nothing is said of it', async () => {
+test('a connection that opens after the unsubscription is closed, and not reported', async () => {
   const undo = listen()
   undo()
   attempts[0]?.listens()
@@ -53,7 +53,7 @@ test('a connection that comes after it was undone is closed, and nothing is said
   expect([attempts.length, log, lines]).toEqual([1, ['closed'], []])
 })
 
-test('what is lost is tried again once, however often that is said, and sooner after it has listened', async () => {
+test('a lost connection is retried once, however often the loss is reported, and sooner after it was open', async () => {
   const waits: number[] = []
   const undo = listen()
   for (let round = 0; round < 6; round += 1) {

@@ -34,7 +34,7 @@ async function batchesOf({ batches }: LogRead) {
 }
 
 describe.each(kinds)('long records in %s', (_, open) => {
-  test('come in batches of one or few, in their order', async () => {
+  test('are sent in batches of one or few, in order', async () => {
     const log = await open()
     for (const [index, length] of lengths.entries()) {
       await log.write([insert(String(index), { text: 'x'.repeat(length) })], asService)
@@ -51,7 +51,7 @@ describe.each(kinds)('long records in %s', (_, open) => {
     await log.close()
   })
 
-  test('are followed a few at a time, and never to within a write', async () => {
+  test('are read a few at a time, and never end within a write', async () => {
     const log = await open()
     const text = 'x'.repeat(400_000)
     const { head } = await log.position()

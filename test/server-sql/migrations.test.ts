@@ -49,7 +49,7 @@ describe.each<[string, () => Promise<SqlDatabase>]>([
   ['PGlite', () => openPGlite(undefined, options)],
   ['PostgreSQL', async () => openPostgres(await postgres.database('first'), options)],
 ])('on %s', (_, open) => {
-  test('tables of the first version are brought up to date with all that they hold', async () => {
+  test('tables of the first version are migrated with all their content', async () => {
     const database = await open()
     await fillFirstVersion(database)
     const before = await sql<{ history: string }>`select history from instep_state`.execute(database.writers)
@@ -73,7 +73,7 @@ describe.each<[string, () => Promise<SqlDatabase>]>([
   })
 })
 
-test('processes that start at once bring the tables of the first version up to date once', async () => {
+test('processes that start at once migrate tables of the first version once', async () => {
   const address = await postgres.database('together')
   const first = await openPostgres(address, options)
   await fillFirstVersion(first)
@@ -83,7 +83,7 @@ test('processes that start at once bring the tables of the first version up to d
   await Promise.all(logs.map((log) => log.close()))
 })
 
-test('tables of which there is much are brought up to date, though that takes longer than any write may', async () => {
+test('large tables are migrated, even if that takes longer than any write may', async () => {
   const address = await postgres.database('large')
   const first = await openPostgres(address, options)
   await fillFirstVersion(first)

@@ -30,7 +30,7 @@ const slowCommits = `
   create constraint trigger dawdle after insert on instep_log deferrable initially deferred
     for each row when (new.last) execute function dawdle()`
 
-test('invariant 13: of what 8 processes write at once, whoever reads on from a position misses nothing', async () => {
+test('invariant 13: while 8 processes write, a reader that continues from a position misses nothing', async () => {
   const address = await postgres.database('ordered')
   const log = await openSqlLog(address)
   await postgres.run('ordered', slowCommits)
@@ -76,7 +76,7 @@ test('invariant 13: of what 8 processes write at once, whoever reads on from a p
   expect([...delta].sort()).toEqual(expected)
 }, 120_000)
 
-test('invariant 13: whoever waits for a write of another process sees what it has done', async () => {
+test('invariant 13: a write that waits for another process sees the changes of that process', async () => {
   const address = await postgres.database('waiting')
   const [first, second] = await Promise.all([openSqlLog(address), openSqlLog(address)])
   await postgres.run('waiting', slowCommits.replace('random() * 0.004', '0.3'))
@@ -93,7 +93,7 @@ test('invariant 13: whoever waits for a write of another process sees what it ha
   await Promise.all([first.close(), second.close()])
 })
 
-test('processes that start at once on an empty database make its tables once', async () => {
+test('processes that start at once on an empty database create its tables once', async () => {
   const address = await postgres.database('fresh')
   const logs = await Promise.all(Array.from({ length: 6 }, () => openSqlLog(address)))
   const positions = await Promise.all(logs.map((log) => log.position()))
@@ -101,7 +101,7 @@ test('processes that start at once on an empty database make its tables once', a
   await Promise.all(logs.map((log) => log.close()))
 })
 
-test('two schemas of a database hold a history each, and what a search path finds is taken', async () => {
+test('two schemas of a database have separate histories, and the search path decides', async () => {
   const address = await postgres.database('schemas')
   await postgres.run('schemas', 'create schema one; create schema two; create schema empty')
   const open = (path: string) => openSqlLog(`${address}&options=-csearch_path%3D${path}`)
@@ -113,7 +113,7 @@ test('two schemas of a database hold a history each, and what a search path find
   await Promise.all([one, two, again].map((log) => log.close()))
 })
 
-test('a process that is killed while it writes loses nothing that was answered, and stops nobody', async () => {
+test('a process that is killed while it writes loses nothing that was answered, and blocks nobody', async () => {
   const address = await postgres.database('killed')
   const log = await openSqlLog(address)
   const [victim, other] = await Promise.all(

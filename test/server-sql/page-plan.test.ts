@@ -37,7 +37,7 @@ async function entriesReadBy(filling: string, index: string, read: 'snapshot' | 
   return after - before
 }
 
-test('each page of a snapshot reads its own rows only, however many are left', async () => {
+test('each page of a snapshot reads only its own rows, however many remain', async () => {
   // The planner expects as many rows as of a table with 500 000.
   const filling = `
     with filled as (
@@ -53,7 +53,7 @@ test('each page of a snapshot reads its own rows only, however many are left', a
   expect(read).toBeLessThan(45_000)
 })
 
-test('each page of a delta reads its own changes only, however many are left', async () => {
+test('each page of a delta reads only its own changes, however many remain', async () => {
   const filling = `
     with filled as (
       insert into instep_log (sid, owner, t, id, at, last, frame)

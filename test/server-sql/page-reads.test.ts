@@ -33,7 +33,7 @@ async function copies({ followers }: SqlDatabase): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-test('a read whose transaction failed makes later writes keep no copies', async () => {
+test('after a failed transaction of a read, later writes keep no copies for it', async () => {
   const { database, make } = pglite
   const { log } = await make()
   await log.write([insert('1', { n: 0 })], asService)

@@ -35,26 +35,26 @@ afterAll(() => {
   rmSync(root, { recursive: true, force: true })
 })
 
-test('the power is cut at six moments, while a folder is made, written to and closed', () => {
+test('the power is cut at six moments, while a folder is created, written to and closed', () => {
   const answered = reports.map((report) => report.answered)
   expect(reports.length).toBeGreaterThanOrEqual(cuts)
   expect(Math.max(...answered)).toBe(writes)
   expect(new Set(answered).size).toBeGreaterThan(3)
 })
 
-test('invariant 18: a cut of the power loses no transaction that a folder has answered', () => {
+test('invariant 18: a power cut loses no transaction that a folder has answered', () => {
   expect(reports.filter(({ isOpened }) => !isOpened)).toEqual([])
   expect(reports.flatMap(({ lost }) => lost)).toEqual([])
 })
 
-test('after a cut of the power a transaction that is sent again happens once, under the sid that was answered', () => {
+test('after a power cut, a repeated transaction is applied once, with the same sid', () => {
   expect(reports.flatMap(({ moved }) => moved)).toEqual([])
   for (const { changes, records } of reports) {
     expect(records).toBe(changes)
   }
 })
 
-test('a folder begins a new history after a cut of the power, unless it was closed before', () => {
+test('a folder starts a new history after a power cut, unless it was closed before', () => {
   const renamed = (phase: CutReport['phase']) =>
     new Set(reports.filter((report) => report.phase === phase).map(({ isRenamed }) => isRenamed))
   expect(renamed('open')).toEqual(new Set([true]))

@@ -3,7 +3,7 @@ import { silentLogger } from '../../src/base/logger.ts'
 import { Reader } from '../../src/server/log/sql/reader.ts'
 import { VirtualClock } from '../support/virtual.ts'
 
-test('a read that fails lets go of what it holds', async () => {
+test('a read that fails releases its resources', async () => {
   const clock = new VirtualClock()
   const limits = { readerIdleMs: 30_000, spoolAfterMs: 5_000, maxReadMs: 60_000 }
   const reader = new Reader({ clock, logger: silentLogger, ...limits })
@@ -22,7 +22,7 @@ test('a read that fails lets go of what it holds', async () => {
   expect([closed, clock.timers]).toEqual([1, 0])
 })
 
-test('a batch that takes long to come cuts no read: it is the database that is slow', async () => {
+test('a batch that takes long does not abort a read: the database is slow, not the client', async () => {
   const clock = new VirtualClock()
   const limits = { readerIdleMs: 30_000, spoolAfterMs: 600_000, maxReadMs: 600_000 }
   const reader = new Reader({ clock, logger: silentLogger, ...limits })

@@ -40,7 +40,7 @@ async function makeAnew(): Promise<void> {
   await postgres.database(name)
 }
 
-describe('a PostgreSQL has another history, without anybody saying so,', () => {
+describe('a PostgreSQL has another history without `newEpoch`', () => {
   test.each<[string, () => Promise<void>]>([
     [
       'a dump was read into a new database of the same name',

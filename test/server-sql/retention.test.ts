@@ -45,7 +45,7 @@ async function passing(clock: VirtualClock, condition: () => Promise<boolean>): 
   await eventually(condition)
 }
 
-test('what is older than asked is forgotten, and the records stay', async () => {
+test('changes above the maximum age are forgotten, and the records stay', async () => {
   const { clock, made, horizon } = await logWith('aged', { maxAgeMs: 4 * 3_600_000 - 0.5 })
   await passing(clock, async () => (await horizon()) === 6)
   expect(await idsOf(made)).toHaveLength(10)
@@ -53,12 +53,12 @@ test('what is older than asked is forgotten, and the records stay', async () => 
   await passing(clock, async () => (await horizon()) === 10)
 })
 
-test('all but so many changes are forgotten', async () => {
+test('changes above the maximum number are forgotten', async () => {
   const { clock, horizon } = await logWith('counted', { maxChanges: 3.5 })
   await passing(clock, async () => (await horizon()) === 7)
 })
 
-test('verdicts alone may be forgotten, and the history stays', async () => {
+test('verdicts can be forgotten while the history stays', async () => {
   const clock = new VirtualClock()
   const address = await postgres.database('verdicts')
   const retention = { maxVerdictAgeMs: 3_600_000 }
@@ -72,7 +72,7 @@ test('verdicts alone may be forgotten, and the history stays', async () => {
   expect(await made.position()).toMatchObject({ head: 1, horizon: 0 })
 })
 
-test('a log that cannot forget says so, and tries again', async () => {
+test('a log that fails to forget logs that, and tries again', async () => {
   const clock = new VirtualClock()
   const { logger, lines } = recorder()
   const address = await postgres.database('refused')
@@ -87,7 +87,7 @@ test('a log that cannot forget says so, and tries again', async () => {
   await passing(clock, async () => (await postgres.run('refused', 'select from instep_verdict')).length === 0)
 })
 
-test('a history that has become long is looked through part by part, and forgotten in one go', async () => {
+test('a long history is examined in parts, and forgotten at once', async () => {
   const address = await postgres.database('long')
   const { database, close } = await logsIn(address)
   await postgres.run(

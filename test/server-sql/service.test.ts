@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { MemoryLog } from '../../src/server/index.ts'
 import type { Log } from '../../src/server/log/log.ts'
-import { LateLog } from '../../src/server/log/sql/late-log.ts'
+import { LazyLog } from '../../src/server/log/sql/lazy-log.ts'
 import { namesDatabase, openSqlLog } from '../../src/server/log/sql/open.ts'
 import { insert, serviceOf } from '../server/harness.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
@@ -13,7 +13,7 @@ const postgres = ownPostgres()
 describe('a service on a database', () => {
   const open = async () => serviceOf({ database: await postgres.database('service') })
 
-  test('keeps what is written over a restart, epoch and all', async () => {
+  test('keeps its data and its epoch over a restart', async () => {
     const first = await open()
     await first.service.ready()
     await first.service.write([insert('1', { title: 'é' })])
@@ -26,7 +26,7 @@ describe('a service on a database', () => {
     await second.service.close()
   })
 
-  test('is refused with another owner field than its database was first served with, and shows nobody a record', async () => {
+  test('is refused with another owner field than the first, and shows nobody a record', async () => {
     const database = await postgres.database('owners')
     const first = serviceOf({ database, ownerField: 'organizationId' })
     await first.service.write([{ op: 'i', t: 'Todo', id: '1', p: { organizationId: 'ann' } }])
@@ -54,14 +54,14 @@ describe('a service on a database', () => {
     await again.service.close()
   })
 
-  test('over a log that was open before is closed with it, though nobody has asked', async () => {
+  test('closes a log that was open before, even if it was never used', async () => {
     const log = await openSqlLog(await postgres.database('unused'))
     await serviceOf({ database: log }).service.close()
     await expect(log.position()).rejects.toThrow()
   })
 })
 
-test('of processes that first serve a database by different fields, one is refused', async () => {
+test('of processes that first open a database with different owner fields, one is refused', async () => {
   const address = await postgres.database('contested')
   const logs = await Promise.all([openSqlLog(address), openSqlLog(address)])
   const [one, other] = logs
@@ -70,7 +70,7 @@ test('of processes that first serve a database by different fields, one is refus
   await Promise.all(logs.map((log) => log.close()))
 })
 
-test('a service passes on what its log may forget, which a log that is open already has been told', async () => {
+test('a service passes its retention to its log, unless the log is open already', async () => {
   const retention = { maxChanges: 1 }
   const database = await postgres.database('forgetting')
   const { service, clock, ask } = serviceOf({ database, retention })
@@ -86,7 +86,7 @@ test('a service passes on what its log may forget, which a log that is open alre
   )
 })
 
-test('a service whose database cannot be opened says so when it starts, and not with its password', async () => {
+test('a service whose database cannot be opened says so at the start, without its password', async () => {
   const { service } = serviceOf({ database: 'postgres://ann:secret@127.0.0.1:1/none' })
   const failed = await service.ready().catch((error) => error)
   expect(failed).toBeInstanceOf(Error)
@@ -94,7 +94,7 @@ test('a service whose database cannot be opened says so when it starts, and not 
   await service.close()
 })
 
-test('a user who may only read and write the tables that another has made serves', async () => {
+test('a database user who may only read and write the tables of another user can serve', async () => {
   const address = await postgres.database('rights')
   await (await openSqlLog(address)).close()
   await postgres.run(
@@ -114,7 +114,7 @@ test('a user who may only read and write the tables that another has made serves
   await service.close()
 })
 
-test('a PostgreSQL that cannot hold every text is refused before it refuses what is written', async () => {
+test('a PostgreSQL that cannot hold every text is refused at the start', async () => {
   await postgres.run('postgres', "create database latin template template0 encoding 'LATIN1'")
   await expect(openSqlLog(await postgres.database('latin'))).rejects.toMatchObject({
     name: 'ConfigurationError',
@@ -132,17 +132,17 @@ test.each([
   'file:data',
   '"postgres://u:secret@localhost/x"',
   ' postgres://u:secret@localhost/x',
-])('what is taken for a database: %s', async (name) => {
+])('these names are taken for a database: %s', async (name) => {
   const isRight = ['memory', 'C:\\data', './data', 'postgresql://localhost/x'].includes(name)
   expect(namesDatabase(name)).toBe(isRight)
   if (!isRight) await expect(openSqlLog(name)).rejects.toMatchObject({ option: 'database' })
 })
 
-describe('a log that is opened late', () => {
+describe('a lazy log', () => {
   const memory = () => new MemoryLog({ clock: new VirtualClock(), random: seededRandom(1) })
-  const late = (open: () => Promise<Log>) => new LateLog(open, 'userId')
+  const late = (open: () => Promise<Log>) => new LazyLog(open, 'userId')
 
-  test('is opened once, when it is first used, and hints then', async () => {
+  test('is opened once, at its first use, and sends hints from then on', async () => {
     const opened: Log[] = []
     const log = late(async () => {
       opened.push(memory())
@@ -165,7 +165,7 @@ describe('a log that is opened late', () => {
     await expect(log.position()).rejects.toThrow('closed')
   })
 
-  test('that cannot be opened is tried again by whoever asks next', async () => {
+  test('that fails to open is opened again at the next use', async () => {
     let calls = 0
     const log = late(async () => {
       calls += 1
@@ -179,7 +179,7 @@ describe('a log that is opened late', () => {
     await log.close()
   })
 
-  test('that cannot be claimed stays open, and is claimed again by whoever asks next', async () => {
+  test('that fails to claim stays open, and claims again at the next use', async () => {
     const log = memory()
     let opened = 0
     const fields: string[] = []

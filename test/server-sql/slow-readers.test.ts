@@ -41,8 +41,8 @@ async function idsIn(first: string, rest: AsyncIterator<string>): Promise<readon
 
 const all = Array.from({ length: 4_000 }, (_, index) => String(index))
 
-describe('an answer that is taken slowly', () => {
-  test('is copied after a few seconds, and misses nothing', async () => {
+describe('a response that is read slowly', () => {
+  test('is copied to a file after a few seconds, and is complete', async () => {
     await open()
     const slow = iterate(await log.snapshot(['ann']))
     const { value: first } = await slow.next()
@@ -53,7 +53,7 @@ describe('an answer that is taken slowly', () => {
     expect(await idsIn(first, slow)).toEqual(all)
   })
 
-  test('invariant 55: gives its connection back at once if others wait, and misses nothing itself', async () => {
+  test('invariant 55: releases its connection at once if others wait, and is complete', async () => {
     await open()
     const [snapshot, delta] = [iterate(await log.snapshot(['ann'])), iterate(await log.delta(['ann'], 0))]
     const { value: first } = await snapshot.next()
@@ -64,7 +64,7 @@ describe('an answer that is taken slowly', () => {
     expect(await idsIn(firstFrames, delta)).toEqual(all)
   })
 
-  test('invariant 55: keeps nobody from a delta', async () => {
+  test('invariant 55: does not block a delta', async () => {
     await open()
     const slow = iterate(await log.snapshot(['ann']))
     const delta = await log.delta(['bob'], 4_000)
@@ -72,7 +72,7 @@ describe('an answer that is taken slowly', () => {
     await slow.return?.()
   })
 
-  test('is whole where it becomes slow while a batch is fetched', async () => {
+  test('is complete if it becomes slow while a batch is fetched', async () => {
     await open()
     const slow = iterate(await log.delta(['ann'], 0))
     const { value: first } = await slow.next()
@@ -82,7 +82,7 @@ describe('an answer that is taken slowly', () => {
     expect(await idsOf(log, 'bob')).toEqual(['b'])
   })
 
-  test('is cut in the end', async () => {
+  test('is aborted in the end', async () => {
     await open({ maxReadMs: 60_000 })
     const slow = iterate(await log.snapshot(['ann']))
     for (let second = 0; second < 60; second += 20) {
@@ -92,7 +92,7 @@ describe('an answer that is taken slowly', () => {
     await expect(slow.next()).rejects.toThrow('it took too long')
   })
 
-  test('breaks off where there is no room for it, and keeps nobody waiting', async () => {
+  test('breaks off if there is no room for the copy, and blocks nobody', async () => {
     await open()
     const slow = iterate(await log.snapshot(['ann']))
     await slow.next()
@@ -102,7 +102,7 @@ describe('an answer that is taken slowly', () => {
     await expect(slow.next()).rejects.toThrow('ENOENT')
   })
 
-  test('leaves nothing behind where it is left while it is copied', async () => {
+  test('leaves nothing behind if the client leaves during the copy', async () => {
     await open()
     const slow = iterate(await log.snapshot(['ann']))
     await slow.next()

@@ -36,7 +36,7 @@ describe.each(['PostgreSQL', 'PGlite'])('a read in %s', (kind) => {
 
   afterEach(() => log.close())
 
-  test('invariant 14: horizon, head and content are those of one moment, however much is written meanwhile', async () => {
+  test('invariant 14: returns horizon, head and content of one moment, however much is written meanwhile', async () => {
     let count = 0
     const slowly = async (read: LogRead) => {
       let text = ''
@@ -59,7 +59,7 @@ describe.each(['PostgreSQL', 'PGlite'])('a read in %s', (kind) => {
   // What follows is SQL that both run alike.
   if (kind === 'PGlite') return
 
-  test('gives payloads as they were written: the order of keys, every digit, every character', async () => {
+  test('returns payloads as they were written: the order of keys, every digit, every character', async () => {
     const p = '{"userId":"eve","b":1,"a":{"é\\n":[1e21,-0.1,9007199254740991,null]},"A":"\u2028"}'
     await log.write([{ op: 'i', t: 'Todo "x"', id: 'ü', p: JSON.parse(p) }], asService)
     let text = ''
@@ -67,14 +67,14 @@ describe.each(['PostgreSQL', 'PGlite'])('a read in %s', (kind) => {
     expect(text).toBe(`{"t":"Todo \\"x\\"","id":"ü","v":3001,"p":${JSON.stringify(JSON.parse(p))}}`)
   })
 
-  test('is nothing for an owner whose name no database can hold', async () => {
+  test('returns nothing for an owner whose name no database can hold', async () => {
     await log.write([insert('x', {}, '\ufffd')], asService)
     expect(await idsOf(log, '\ud800')).toEqual([])
     expect((await log.snapshot(['a\0b'])).count).toBe(0)
     expect(await idsOf(log, '\ufffd')).toEqual(['x'])
   })
 
-  test('gives frames in their order, also of records that are gone or replaced', async () => {
+  test('returns frames in order, also of removed and replaced records', async () => {
     await log.write([remove('5'), insert('5', { n: 3 }), update('7', { n: 4 }), remove('6')], asService)
     let text = ''
     for await (const batch of (await log.delta(['ann'], 3_000)).batches) text += batch
@@ -86,7 +86,7 @@ describe.each(['PostgreSQL', 'PGlite'])('a read in %s', (kind) => {
   })
 })
 
-describe('a write that falls into the beginning of a read is not in it', () => {
+describe('a write at the beginning of a read is not in it', () => {
   /** Holds up the read where it asks `table`, and has a write happen meanwhile. */
   const interrupted = async <T>(table: string, read: (log: Log) => Promise<T>): Promise<T> => {
     const { make, database } = logs.PostgreSQL ?? (await logsIn('memory:'))
@@ -107,12 +107,12 @@ describe('a write that falls into the beginning of a read is not in it', () => {
     return result
   }
 
-  test('invariant 14: neither in a snapshot', async () => {
+  test('invariant 14: not in a snapshot', async () => {
     const snapshot = await interrupted('instep_record', (log) => log.snapshot(['ann']))
     expect(snapshot).toMatchObject({ head: 1, count: 1 })
   })
 
-  test('invariant 14: nor in a delta', async () => {
+  test('invariant 14: not in a delta', async () => {
     const frames = await interrupted('instep_log', async (log) => {
       const delta = await log.delta(['ann'], 0)
       expect(delta.head).toBe(1)
@@ -125,7 +125,7 @@ describe('a write that falls into the beginning of a read is not in it', () => {
 describe('a reader of PostgreSQL', () => {
   const long = Array.from({ length: 2_500 }, (_, index) => insert(String(index), { text: 'x'.repeat(500) }))
 
-  test('that takes nothing for too long is cut, and what it held is free', async () => {
+  test('that reads nothing for too long is aborted, and releases its resources', async () => {
     const clock = new VirtualClock()
     const log = await openSqlLog(await postgres.database('idle'), {
       maxReaders: 1,
@@ -144,7 +144,7 @@ describe('a reader of PostgreSQL', () => {
     await log.close()
   })
 
-  test('that is left in the middle frees what it held', async () => {
+  test('that leaves in the middle releases its resources', async () => {
     const log = await openSqlLog(await postgres.database('left'), { maxReaders: 1 })
     await log.write(long, asService)
     for (let time = 0; time < 3; time += 1) {
@@ -162,7 +162,7 @@ describe('a reader of PostgreSQL', () => {
     await expect(batches.next()).rejects.toThrow('was aborted')
   })
 
-  test('is given few rows at once where they are long, and many where they are short', async () => {
+  test('gets few long rows at once, and many short ones', async () => {
     const log = await openSqlLog(await postgres.database('lengths'))
     const rows = (from: number, count: number, text: string) =>
       log.write(
@@ -182,7 +182,7 @@ describe('a reader of PostgreSQL', () => {
     expect(Math.max(...batches.slice(-3))).toBe(1_000)
   })
 
-  test('holds no connection for an answer that is short', async () => {
+  test('holds no connection for a short response', async () => {
     const log = await openSqlLog(await postgres.database('short'), { maxDeltaReaders: 1 })
     await log.write([insert('1')], asService)
     const reads = await Promise.all(Array.from({ length: 5 }, () => log.delta(['ann'], 0)))

@@ -30,14 +30,14 @@ const openFiles = () => {
   return open.filter((fd) => readlinkSync(fd).startsWith(folder)).length
 }
 
-test('what is copied can be read, and is nowhere to be found', async () => {
+test('a copy can be read, and has no name in the file system', async () => {
   const spool = spoolOf(['é', 'two'])
   await spool.copied
   expect(readdirSync(folder)).toEqual([])
   expect([await spool.next(), await spool.next(), await spool.next()]).toEqual(['é', 'two', ''])
 })
 
-test.runIf(existsSync('/proc/self/fd'))('its room is free once it is read, or left', async () => {
+test.runIf(existsSync('/proc/self/fd'))('its space is free once it was read or dropped', async () => {
   for (const reads of [3, 1]) {
     const spool = spoolOf(['one', 'two'])
     await spool.copied

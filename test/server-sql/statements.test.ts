@@ -11,7 +11,7 @@ import { asService, eventually } from './judge.ts'
 
 const postgres = ownPostgres()
 
-test('a write that is given up ends in PostgreSQL too, and keeps nobody from the lock', async () => {
+test('a write that times out also ends in PostgreSQL, and releases the lock', async () => {
   const log = await openSqlLog(await postgres.database('slow'), { maxWaitMs: 1_000 })
   await postgres.run(
     'slow',
@@ -23,7 +23,7 @@ test('a write that is given up ends in PostgreSQL too, and keeps nobody from the
   await log.close()
 })
 
-test('a new history waits for who writes, also where transactions are serializable unless they say otherwise', async () => {
+test('`newEpoch` waits for a running write, also if transactions are serializable by default', async () => {
   const address = await postgres.database('serializable')
   await postgres.run(
     'serializable',
@@ -48,7 +48,7 @@ test('a new history waits for who writes, also where transactions are serializab
   await log.close()
 })
 
-test('what is read is little, and no plan for it is compiled', async () => {
+test('a read needs few blocks, and no plan for it is compiled', async () => {
   const { clock, random } = resolveEnvironment()
   const options = { clock, random, logger: silentLogger, maxReaders: 1, maxDeltaReaders: 1 }
   const { close, ...database } = await openPostgres(await postgres.database('plans'), options)

@@ -61,7 +61,7 @@ test.each([
     '?sslmode=verify-full',
     'its certificate is from an unknown CA; set `sslrootcert` .+',
   ],
-])('a PostgreSQL that takes TLS alone says what is to be done where %s', async (_, rest, reason) => {
+])('a PostgreSQL that requires TLS says what to do if %s', async (_, rest, reason) => {
   const args = ['serve', '--port', '0', '--database', address(rest)]
   const { code, stderr } = await instep(args, { INSTEP_JWT_SECRET: secret })
   expect(code).toBe(1)

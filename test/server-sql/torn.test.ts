@@ -47,7 +47,7 @@ test.each([
   ['the state is older than the log', olderState],
   ['the log is older than the state', sql`delete from instep_log where sid > 1`],
   ['the log is empty', sql`delete from instep_log`],
-])('tables of two moments are refused at the start: %s', async (_, tear) => {
+])('tables of different moments are refused at the start: %s', async (_, tear) => {
   const name = await postgres.database(`torn${count}`)
   const { database, log } = await open(name)
   await tear.execute(database.writers)
@@ -58,8 +58,8 @@ test.each([
   })
 })
 
-describe('tables of two moments', () => {
-  test('invariant 26: are answered with 503 while the service runs, and nothing is rejected for good', async () => {
+describe('tables of different moments', () => {
+  test('invariant 26: get 503 while the service runs, and reject nothing for good', async () => {
     const name = await postgres.database(`torn${count}`)
     const { database, log } = await open(name)
     const { logger, lines } = recorder()
@@ -83,7 +83,7 @@ describe('tables of two moments', () => {
     await expect(openSqlLog(name)).rejects.toThrow(refused)
   }, 120_000)
 
-  test('are not what a trimmed log is', async () => {
+  test('differ from a trimmed log', async () => {
     const name = await postgres.database(`torn${count}`)
     const { log } = await open(name)
     await log.trim(2)
@@ -97,7 +97,7 @@ describe('tables of two moments', () => {
   }, 120_000)
 })
 
-test('a log that is restored while somebody writes rejects nothing', async () => {
+test('a log that is restored during a write rejects nothing', async () => {
   const name = `torn${count}`
   const address = await postgres.database(name)
   const { log } = await open(address)

@@ -18,7 +18,7 @@ async function inUse() {
   return { clock, database, ends, ask, trx: await database.readers.startTransaction().execute() }
 }
 
-test('in a PGlite, who reads a snapshot waits for who writes, asks for a delta, or only asks where the log is', async () => {
+test('in a PGlite, a snapshot waits for a write, a delta and a read of the position', async () => {
   const { database, ends, ask, trx } = await inUse()
   const all = [ask('readers'), ask('readers'), ask('deltas'), ask('writers'), ask('followers')]
   await settle()
@@ -29,7 +29,7 @@ test('in a PGlite, who reads a snapshot waits for who writes, asks for a delta, 
   await database.close()
 })
 
-test('who waits for a PGlite too long is told to come again, and is not waited for', async () => {
+test('a request that waits too long for a PGlite gets a temporary failure, and is dropped', async () => {
   const { clock, database, ends, ask, trx } = await inUse()
   const all = [ask('readers'), ask('writers')]
   await settle()
@@ -42,7 +42,7 @@ test('who waits for a PGlite too long is told to come again, and is not waited f
   await database.close()
 })
 
-test('who had its turn in a PGlite in time costs nobody else theirs later', async () => {
+test('a request that ran in time in a PGlite does not shorten the wait of others', async () => {
   const { clock, database, ends, ask, trx } = await inUse()
   const first = ask('writers')
   await clock.advance(500)
@@ -59,7 +59,7 @@ test('who had its turn in a PGlite in time costs nobody else theirs later', asyn
   await database.close()
 })
 
-test('a PGlite that closes lets who has it end, and nobody else begin, however often it is closed', async () => {
+test('closing a PGlite lets the running request end, and no other begin, however often it is closed', async () => {
   const { database, ends, ask, trx } = await inUse()
   const waiting = ask('writers')
   const closed = Promise.all([database.close(), database.close()])

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { madeAt } from '../../src/server/log/made-at.ts'
+import { creationTimeOf } from '../../src/server/log/creation-time.ts'
 import { forgetVerdicts } from '../../src/server/log/sql/retention.ts'
 import { as, framesOf, txOf } from '../server/log-contract/support.ts'
 import { idAt } from '../support/ids-at.ts'
@@ -34,7 +34,7 @@ const step = fc.oneof(
   fc.record({ does: fc.constant('forget' as const), process }),
 )
 
-test('whatever is sent again, whenever, and whatever was forgotten, no transaction happens twice', async () => {
+test('no transaction is applied twice, whatever is repeated, and whatever was forgotten', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
       const clock = new JumpingClock(new VirtualClock())
@@ -55,7 +55,7 @@ test('whatever is sent again, whenever, and whatever was forgotten, no transacti
           return
         }
         expect(verdict.error.code).toBe('expired')
-        const young = Math.max(known?.at ?? 0, madeAt(id) ?? 0)
+        const young = Math.max(known?.at ?? 0, creationTimeOf(id) ?? 0)
         expect(clock.now() - young).toBeGreaterThan(Math.min(day, retention.maxVerdictAgeMs ?? day))
       }
       try {

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { creationTimeOf } from '../../src/server/log/creation-time.ts'
 import type { ClientTransaction, Log } from '../../src/server/log/log.ts'
-import { madeAt } from '../../src/server/log/made-at.ts'
 import { toNumber } from '../../src/server/log/sql/int8.ts'
-import { agesFrom, forgettable, forgetVerdicts } from '../../src/server/log/sql/retention.ts'
+import { forgettable, forgetVerdicts, verdictTime } from '../../src/server/log/sql/retention.ts'
 import { as, framesOf, txOf } from '../server/log-contract/support.ts'
 import { idAt } from '../support/ids-at.ts'
 import { JumpingClock } from '../support/jumping-clock.ts'
@@ -61,7 +61,7 @@ describe('a log that forgets verdicts', () => {
       logs.database.writers,
     )
 
-  test('invariant 19: what is sent again past the age of its verdict is expired, and happens once all the same', async () => {
+  test('invariant 19: a transaction that is repeated after its verdict was forgotten is rejected as expired, and applied once', async () => {
     const { clock, log, other, send, forget } = await open()
     const tx = putOf(idAt(clock.now()))
     const first = await send(tx)
@@ -78,7 +78,7 @@ describe('a log that forgets verdicts', () => {
     await log.close()
   })
 
-  test('what comes for the first time is expired past that age, and leaves nothing', async () => {
+  test('a transaction that first comes after that age is rejected as expired, and changes nothing', async () => {
     const { clock, log, other, send } = await open()
     const [old, young] = [idAt(clock.now()), idAt(clock.now() + 1)]
     clock.jump(7 * day + 1)
@@ -95,7 +95,7 @@ describe('a log that forgets verdicts', () => {
     await log.close()
   })
 
-  test('a verdict is kept where it or its id is young, or its id tells no time', async () => {
+  test('a verdict is kept if it or its id is young, or if its id contains no time', async () => {
     const { clock, log, forget } = await open()
     const then = clock.now()
     clock.jump(7 * day + hour + 1)
@@ -120,7 +120,7 @@ describe('a log that forgets verdicts', () => {
     await log.close()
   })
 
-  test('where only verdicts may be forgotten, no change may be', async () => {
+  test('if only verdicts may be forgotten, changes stay', async () => {
     const { clock, log, send } = await open()
     await send(putOf('a'))
     await log.trim(1)
@@ -128,7 +128,7 @@ describe('a log that forgets verdicts', () => {
     await log.close()
   })
 
-  test('many are forgotten part by part, and two processes may do so at once', async () => {
+  test('many verdicts are forgotten in parts, and two processes may do so at once', async () => {
     const { clock, log, forget } = await open()
     const then = clock.now()
     await sql`insert into instep_verdict (caller, id, digest, at, sid)
@@ -139,7 +139,7 @@ describe('a log that forgets verdicts', () => {
     await log.close()
   })
 
-  test('the database reads the same time from an id as whoever decides', async () => {
+  test('the database reads the same time from an id as the service', async () => {
     const id = fc.oneof(
       fc.uuid(),
       fc.uuid({ version: 7 }),
@@ -151,17 +151,17 @@ describe('a log that forgets verdicts', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(id, { maxLength: 50 }), async (ids) => {
         const { rows } = await sql<{ from: number | null }>`
-          select ${agesFrom} as from from json_to_recordset(${JSON.stringify(ids.map((id, n) => ({ n, id })))}::json)
+          select ${verdictTime} as from from json_to_recordset(${JSON.stringify(ids.map((id, n) => ({ n, id })))}::json)
             as v(n int, id text), (values (0)) as given(at) order by n`.execute(logs.database.writers)
         const times = rows.map(({ from }) => (from === null ? undefined : toNumber(from)))
-        expect(times).toEqual(ids.map(madeAt))
+        expect(times).toEqual(ids.map(creationTimeOf))
       }),
       { numRuns: 30 },
     )
   })
 })
 
-test('verdicts that stay are not looked through for those that go', async () => {
+test('verdicts without an end are not searched for those that are forgotten', async () => {
   const { database, close } = await logsIn(await postgres.database('indexed'))
   await postgres.run(
     'indexed',

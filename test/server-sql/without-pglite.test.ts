@@ -9,7 +9,7 @@ vi.mock('@electric-sql/pglite', () => {
   throw new Error('It is not there.')
 })
 
-test('without the package for a folder, that alone is told, and nothing is made', async () => {
+test('without the package for a folder, the error names the package, and no files are created', async () => {
   const warn = vi.fn()
   const folder = join(tmpdir(), `instep-without-${process.pid}`)
   const opened = openSqlLog(folder, { logger: { ...silentLogger, warn } })

@@ -88,7 +88,7 @@ const refusals: readonly [
   ],
 ]
 
-describe('what cannot be attached is refused by name', () => {
+describe('a table that cannot be attached is refused by name', () => {
   test.each(refusals)('%s', async (_, statements, more, message) => {
     const log = { tables: { T: { ...mapping, ...more } } }
     const team = await openTeam('PostgreSQL', {
@@ -104,7 +104,7 @@ describe('what cannot be attached is refused by name', () => {
   })
 })
 
-test('a table of which a policy would hide rows is refused', async () => {
+test('a table with rows that a policy would hide is refused', async () => {
   const team = await openTeam('PostgreSQL', { postgres, name: 'policies', attach: false })
   teams.push(team)
   await team.run(
@@ -127,7 +127,7 @@ describe.each(kinds)('on %s', (kind) => {
     return team
   }
 
-  test('a type that has records of its own is refused', async () => {
+  test('a type with records of its own is refused', async () => {
     const team = await open({ attach: false })
     const judge = ownershipJudge({ ownerField: 'teamId', models: undefined })
     await team.log.write([{ op: 'i', t: 'Issue', id: 'a', p: { teamId: 'red' } }], judge)
@@ -143,7 +143,7 @@ describe.each(kinds)('on %s', (kind) => {
     await team.service.ready()
   })
 
-  test('a service without the mapping of an attached type does not write its records', async () => {
+  test('a service without the mapping of an attached type cannot write its records', async () => {
     const team = await open()
     await team.service.ready()
     const { Comment } = tables
@@ -157,7 +157,7 @@ describe.each(kinds)('on %s', (kind) => {
     await log.close()
   })
 
-  test('a trigger that is disabled keeps the service from starting, and is mended by attaching again', async () => {
+  test('a disabled trigger keeps the service from starting, and is repaired by attaching again', async () => {
     const team = await open()
     await team.run('alter table issues disable trigger instep_update')
     await expect(team.service.ready()).rejects.toThrow(
@@ -167,7 +167,7 @@ describe.each(kinds)('on %s', (kind) => {
     await team.service.ready()
   })
 
-  test('rows of before are taken, and a table that is attached again misses nothing of the time between', async () => {
+  test('existing rows are recorded, and attaching again records changes in between', async () => {
     const team = await open({ attach: false })
     await team.run(
       "insert into issues (id, team_id, title) select n, 'red', 'Old' from generate_series(1, 6000) n",
@@ -185,7 +185,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await team.rows('ann')).toHaveLength(5_999)
   })
 
-  test('an owner may have a prefix, which clients write and the column does not have', async () => {
+  test('an owner may have a prefix, which clients write and the column omits', async () => {
     const Issue = { ...tables.Issue, owner: { column: 'team_id', prefix: 're' } }
     const team = await open({ log: { tables: { Issue } } })
     await team.service.ready()
@@ -197,7 +197,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(refused).toMatchObject({ error: { code: 'invalid' } })
   })
 
-  test('partitions are watched, also those that statements name', async () => {
+  test('changes of partitions are recorded, also by statements that name one', async () => {
     const team = await open({
       log: { tables: { T: mapping } },
       schema: [

@@ -18,7 +18,7 @@ describe.each(kinds)('on %s', (kind) => {
   }
   const fields = (title: string) => ({ teamId: 'red', title, status: 'open', size: null, createdAt })
 
-  test('rows are records, and statements reach whoever sees their owner', async () => {
+  test('rows are records, and SQL statements reach the clients of their owner', async () => {
     const team = await open()
     await team.run(
       "insert into issues (id, team_id, title) values ('a', 'red', 'One'), ('b', 'green', 'Two')",
@@ -34,7 +34,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await team.rows('cid')).toMatchObject([{ id: 'b' }])
   })
 
-  test('a client writes the row, and its frame carries the transaction', async () => {
+  test('a client writes a row, and its frame has the id of the transaction', async () => {
     const team = await open()
     const result = await team.send('ann', [{ op: 'i', t: 'Issue', id: 'a', p: { title: 'One' } }])
     expect(result).toEqual({ id: 'tx-1', sid: 1 })

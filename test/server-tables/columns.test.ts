@@ -100,7 +100,7 @@ describe.each(kinds)('on %s', (kind) => {
 
   const id = (n: number) => `00000000-0000-0000-0000-00000000000${n}`
 
-  test('values of columns become JSON by a stated table', async () => {
+  test('column values become JSON by a fixed table', async () => {
     await team.run(
       `insert into all_types values ('${id(1)}', 'red', ${columns.map(({ value }) => value).join()})`,
     )
@@ -112,7 +112,7 @@ describe.each(kinds)('on %s', (kind) => {
     await team.run('delete from all_types')
   })
 
-  test('what a client writes is what a statement would have written', async () => {
+  test('a client writes the same values as a SQL statement', async () => {
     const exact = columns.filter(({ lossy }) => !lossy)
     const p = Object.fromEntries(exact.map(({ name, json }) => [name, json]))
     const result = await team.send('ann', [{ op: 'i', t: 'All', id: id(2), p }])

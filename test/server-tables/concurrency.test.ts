@@ -42,7 +42,7 @@ async function writeBySql(address: string): Promise<Counts> {
 const shared =
   "insert into issues (id, team_id, title) select 'shared-' || n, 'red', 'Shared' from generate_series(0, 19) n"
 
-test('invariant 78: of what 8 processes write by SQL and 4 clients by the service, tables, records and clients end equal', async () => {
+test('invariant 78: after 8 processes write by SQL and 4 clients by the service, tables, records and clients are equal', async () => {
   const plain = await postgres.database('plain')
   await postgres.run('plain', [...schema, shared].join(';'))
   const without = await writeBySql(plain)

@@ -53,7 +53,7 @@ describe.each(kinds)('on %s', (kind) => {
     return team.position()
   }
 
-  test('a rule reads the row itself, however soon after a statement, and also for records of Instep', async () => {
+  test('a rule reads the current row right after a SQL statement, and also records of Instep', async () => {
     await team.run("update issues set status = 'closed' where id = 'a'")
     expect(await team.send('ann', [update('a', { title: 'Uno' })])).toMatchObject({
       error: { code: 'forbidden', message: 'a is closed.' },
@@ -66,14 +66,14 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await team.send('ann', [note('n', 'b'), update('a', { title: 'Uno' })])).toMatchObject(accepted)
   })
 
-  test('`unchangedSince` counts a statement that nobody has taken yet', async () => {
+  test('`unchangedSince` counts a SQL statement that is not recorded yet', async () => {
     const unchangedSince = await settled()
     await team.run("update issues set size = 7 where id = 'b'")
     const result = await team.send('ann', [update('b', { title: 'Uno' }, { unchangedSince })])
     expect(result).toMatchObject({ error: { code: 'conflict' } })
   })
 
-  test('`unchangedSince` does not count a statement that clients do not see', async () => {
+  test('`unchangedSince` does not count a SQL statement that changes nothing for clients', async () => {
     const unchangedSince = await settled()
     await team.run(
       "update issues set internal = 'changed', title = 'Due' where id = 'b'",
@@ -82,7 +82,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await team.send('ann', [update('a', { size: 1 }, { unchangedSince })])).toMatchObject(accepted)
   })
 
-  test('invariant 74: an op with `was` leaves what a statement has changed, however soon after it', async () => {
+  test('invariant 74: an op with `was` keeps the changes of a SQL statement right before it', async () => {
     await team.run("update issues set title = 'Theirs', size = 7 where id = 'a'")
     const op = update('a', { title: 'Old', size: 1 }, { was: { title: 'One', size: 7 } })
     expect(await team.send('ann', [op])).toMatchObject(accepted)
@@ -96,7 +96,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await team.run('select id from issues')).toEqual([{ id: 'a' }])
   })
 
-  test('a field that `unset` removes is null, and nothing else of the row changes', async () => {
+  test('a field that `unset` removes becomes null, and the rest of the row stays', async () => {
     await team.run("update issues set size = 7 where id = 'a'")
     const since = await settled()
     const op = update('a', {}, { unset: ['size', 'title'], was: { size: 7, title: 'Uno' } })
@@ -104,7 +104,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await team.frames('ann', since)).toMatchObject([{ op: 'u', id: 'a', p: { size: null } }])
   })
 
-  test('an op with `was` sees records of Instep beside rows, and rules see what is left of both', async () => {
+  test('an op with `was` compares records of Instep beside rows, and rules see the remaining ops of both', async () => {
     const other = { ...note(`w-${kind}`, 'b'), was: null }
     const insertion = { op: 'i', t: 'Issue', id: 'a', p: { teamId: 'red', title: 'New' }, was: null }
     await team.run("update issues set status = 'closed' where id = 'a'")
@@ -113,7 +113,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await team.send('ann', [insertion, other])).toEqual({ id: expect.any(String), sid: before })
   })
 
-  test('a transaction that takes too long is sent again, and rejected the third time', async () => {
+  test('a transaction that takes too long is tried again, and rejected the third time', async () => {
     const send = () => team.send('ann', [update('a', { title: 'Late' })], { id: 'late' })
     await expect(send()).rejects.toThrow(/^503/)
     await expect(send()).rejects.toThrow(/^503/)
@@ -123,7 +123,7 @@ describe.each(kinds)('on %s', (kind) => {
   })
 })
 
-test('`unchangedSince` counts a statement that is taken while the write is decided', async () => {
+test('`unchangedSince` counts a SQL statement that is recorded while the write is decided', async () => {
   const options = { ...logOptions, tables }
   const database = await openDatabase(await postgres.database('taken'), options)
   let statements = 0

@@ -43,7 +43,7 @@ describe.each(kinds)('on %s', (kind) => {
     await expect.poll(waits).toBe(0)
   }
 
-  test('invariant 78: a change by any SQL is delivered once, and what is rolled back is not', async () => {
+  test('invariant 78: a change by any SQL is delivered once, and one that is rolled back is not', async () => {
     const team = await open()
     await team.service.ready()
     const issue = (id: string, title = id) => `('${id}', 'red', '${title}')`
@@ -92,7 +92,7 @@ describe.each(kinds)('on %s', (kind) => {
     expect(new Set(sids).size).toBe(sids.length)
   })
 
-  test('invariant 79: a statement of whoever has no right on the tables of Instep succeeds, at every isolation level', async () => {
+  test('invariant 79: a SQL statement of a user without rights on the tables of Instep succeeds, at every isolation level', async () => {
     const team = await open()
     await team.run(
       `do $$ begin create role app_${kind.toLowerCase()}; exception when duplicate_object then null; end $$`,
@@ -111,7 +111,7 @@ describe.each(kinds)('on %s', (kind) => {
     await expect.poll(async () => titlesIn(await team.rows('ann'))).toEqual({ serializable: 'Two' })
   })
 
-  test('invariant 80: what the constraints and triggers of the application refuse is rejected with the constraint’s name, and changes nothing', async () => {
+  test('invariant 80: a write that constraints or triggers of the application refuse is rejected with the constraint’s name, and changes nothing', async () => {
     const team = await open({
       schema: [
         ...schema,
@@ -159,7 +159,7 @@ describe.each(kinds)('on %s', (kind) => {
     })
   })
 
-  test('invariant 81: attaching, detaching and repairing can be interrupted at any statement and done again, while others write', async () => {
+  test('invariant 81: attaching, detaching and repairing can be interrupted at any statement and repeated, while others write', async () => {
     const options = { ...logOptions, tables }
     const database = await openDatabase(
       kind === 'PGlite' ? 'memory:' : await postgres.database('interrupted'),
@@ -236,7 +236,7 @@ describe.each(kinds)('on %s', (kind) => {
   }, 120_000)
 })
 
-test('invariant 78: changes of transactions that overlap are delivered in the order of their commits', async () => {
+test('invariant 78: changes of overlapping transactions are delivered in the order of their commits', async () => {
   const team = await openTeam('PostgreSQL', { postgres, name: 'order' })
   teams.push(team)
   await team.service.ready()

@@ -26,7 +26,7 @@ const update = (id: string, title: string) => ({ op: 'u', t: 'Issue', id, p: { t
 const titlesOf = async (team: Team) =>
   Object.fromEntries((await team.rows('ann')).map(({ id, p }) => [id, p.title]))
 
-test('a service with an earlier mapping only reads, running or started again', async () => {
+test('a service with an earlier mapping only reads, while it runs and after a restart', async () => {
   const team = await open()
   const { Issue } = tables
   const newer = { ...tables, Issue: { ...Issue, fields: [...Issue.fields, 'internal'] } }
@@ -37,7 +37,7 @@ test('a service with an earlier mapping only reads, running or started again', a
   const restarted = await openSqlLog(team.address, { tables })
   await restarted.claim('teamId')
   await expect(
-    restarted.write([{ ...insert('a', 'One'), op: 'i' }], () => ({ after: undefined, told: [] })),
+    restarted.write([{ ...insert('a', 'One'), op: 'i' }], () => ({ after: undefined, changes: [] })),
   ).rejects.toThrow(/The attached tables have a newer mapping than this service/)
   expect(await team.run('select from issues')).toEqual([])
 
@@ -48,7 +48,7 @@ test('a service with an earlier mapping only reads, running or started again', a
   await restarted.close()
 })
 
-test('a transaction that somebody has left open holds up only writes to its rows', async () => {
+test('an open transaction of somebody else delays only writes to its rows', async () => {
   const team = await open()
   await team.run("insert into issues (id, team_id, title) values ('a', 'red', 'One'), ('b', 'red', 'Two')")
   const forgetful = new Client({ connectionString: team.address })
@@ -97,7 +97,7 @@ test('the time for many changes does not grow with the square of their number', 
   await expect.poll(async () => (await team.frames('ann', later)).length).toBe(2_000)
 })
 
-test('clients end with what psql copies in, with frames or by a snapshot', async () => {
+test('clients converge with rows that `psql` copies in, by frames or by a snapshot', async () => {
   const team = await open()
   const { url, close } = await serve(team.service, { port: 0 })
   const options = { token: 'ann', identity: 'ann', store: memoryStore(), logger: silentLogger }
@@ -120,7 +120,7 @@ test('clients end with what psql copies in, with frames or by a snapshot', async
 describe('with `max_prepared_transactions` above 0', () => {
   const own = ownPostgres('max_prepared_transactions=5')
 
-  test('changes are found without a notification, and those of a prepared transaction once it is committed', async () => {
+  test('changes are recorded without a notification, and those of a prepared transaction once it commits', async () => {
     const team = await open({ on: own })
     const insertion = (id: string) =>
       `insert into issues (id, team_id, title) values ('${id}', 'red', '${id}')`

@@ -49,7 +49,7 @@ describe.each(kinds)('with `as`, on %s', (kind) => {
     )
   })
 
-  test('a client writes under the role and the settings of its caller, beside records of Instep', async () => {
+  test('a client writes with the role and the settings of its caller, also to records of Instep', async () => {
     const note = { op: 'i', t: 'Note', id: `n-${kind}`, p: { teamId: 'blue', text: 'Both' } }
     const result = await team.send('ben', [note, insert('c', 'New'), insert('d', 'Newer')])
     expect(result).toEqual({ id: expect.any(String), sid: expect.any(Number) })
@@ -59,14 +59,14 @@ describe.each(kinds)('with `as`, on %s', (kind) => {
     ])
   })
 
-  test('what a policy refuses is rejected as forbidden, and changes nothing', async () => {
+  test('a write that a policy refuses is rejected as forbidden, and changes nothing', async () => {
     const before = await titles()
     const refused = await team.send('ben', [insert('c', 'New'), insert('d', 'Refused')])
     expect(refused).toMatchObject({ error: { code: 'forbidden', details: { state: '42501', op: 1 } } })
     expect(await titles()).toEqual(before)
   })
 
-  test('a row that a policy hides is neither updated nor deleted, and the client hears of it', async () => {
+  test('a row that a policy hides is neither updated nor deleted, and the client gets an error', async () => {
     const forbidden = { error: { code: 'forbidden', details: { state: '42501', op: 0 } } }
     const update = (id: string) => ({ op: 'u', t: 'Issue', id, p: { title: 'Changed' } })
     const remove = { op: 'd', t: 'Issue', id: 'b' }
@@ -77,7 +77,7 @@ describe.each(kinds)('with `as`, on %s', (kind) => {
     expect(await titles()).toEqual([{ id: 'a', title: 'Changed' }])
   })
 
-  test('a trigger may replace a delete, as where rows are only marked as deleted', async () => {
+  test('a trigger may replace a delete, for example by marking the row as deleted', async () => {
     await team.run(
       `create function hide() returns trigger language plpgsql as
         $$ begin update issues set team_id = null where id = old.id; return null; end $$`,

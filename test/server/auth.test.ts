@@ -38,14 +38,14 @@ test.each([
 )
 
 test.each(['bootstrap', 'delta?since=0', 'ws', 'tx', 'elsewhere'])(
-  'nothing is done for nobody: %s',
+  'a request without credentials is refused at every path: %s',
   async (path) => {
     const { ask } = serviceOf()
     for (const method of ['GET', 'POST']) expect((await ask(path, { user: '', method })).status).toBe(401)
   },
 )
 
-test('credentials that cannot be checked now sign nobody out, and are not logged', async () => {
+test('if credentials cannot be checked now, the response is 503 and the log does not quote them', async () => {
   const { ask, lines } = serviceOf({
     authenticate: (request) => Promise.reject(new Error(`cannot look up ${bearerToken(request)}`)),
   })
@@ -56,7 +56,7 @@ test('credentials that cannot be checked now sign nobody out, and are not logged
   expect(lines.join()).not.toContain('token-of-ann')
 })
 
-test('an authentication that throws at once is no different', async () => {
+test('if `authenticate` throws synchronously, the response is 503', async () => {
   const { ask } = serviceOf({
     authenticate: () => {
       throw new Error('no')
@@ -65,7 +65,7 @@ test('an authentication that throws at once is no different', async () => {
   expect((await ask('bootstrap')).status).toBe(503)
 })
 
-test('an authentication that never answers is given up after 30 s, for requests and sockets', async () => {
+test('an `authenticate` that never answers times out after 30 s, for requests and sockets', async () => {
   const { ask, connect, clock, lines } = serviceOf({ authenticate: () => new Promise(() => {}) })
   const answered = Promise.all([ask('bootstrap'), connect()])
   await clock.advance(29_999)
@@ -76,7 +76,7 @@ test('an authentication that never answers is given up after 30 s, for requests 
   expect(lines.join()).toContain('`authenticate` did not answer within 30000 ms.')
 })
 
-test('a caller whose proof has ended is refused, whoever gives it', async () => {
+test('a caller whose `expiresAt` has passed is refused, whatever `authenticate` returns', async () => {
   let expiresAt = 0
   const { ask, service, clock } = serviceOf({ authenticate: async () => ({ userId: 'ann', expiresAt }) })
   expiresAt = clock.now() + 1
@@ -87,11 +87,14 @@ test('a caller whose proof has ended is refused, whoever gives it', async () => 
   expect(await service.upgrade(wsRequest(''))).toMatchObject({ status: 401 })
 })
 
-test.each([undefined, null, { refused: 'because' }])('to give %j refuses', async (answer) => {
-  const { ask } = serviceOf({ authenticate: async () => answer as never })
-  const response = await ask('bootstrap')
-  expect([response.status, (await response.json()).error.code]).toEqual([401, 'invalid_token'])
-})
+test.each([undefined, null, { refused: 'because' }])(
+  'a request is refused if `authenticate` returns %j',
+  async (answer) => {
+    const { ask } = serviceOf({ authenticate: async () => answer as never })
+    const response = await ask('bootstrap')
+    expect([response.status, (await response.json()).error.code]).toEqual([401, 'invalid_token'])
+  },
+)
 
 test.each([
   'ann',
@@ -105,7 +108,7 @@ test.each([
   { userId: 'ann', expiresAt: Number.NaN },
   { userId: 'ann', expiresAt: '2026-01-01' },
 ])(
-  'an authentication that gives no caller signs nobody out, and the log says what it is to give: %j',
+  'if `authenticate` returns no valid caller, the response is 503 and the log says what is expected: %j',
   async (answer) => {
     const { ask, lines } = serviceOf({ authenticate: async () => answer as never })
     expect((await ask('bootstrap')).status).toBe(503)
@@ -113,7 +116,7 @@ test.each([
   },
 )
 
-test('a caller who has no owner value may not read', async () => {
+test('a caller without an owner may not read', async () => {
   const { ask, connect } = serviceOf({ ownerField: 'organizationId' })
   const response = await ask('bootstrap', { user: 'lonely' })
   expect(response.status).toBe(403)
@@ -121,21 +124,21 @@ test('a caller who has no owner value may not read', async () => {
   expect((await connect('lonely')).closed).toEqual([1008, 'refused'])
 })
 
-test('an organization without a name owns nothing: all who have none would share it', async () => {
+test('an organization without a name owns nothing, since all callers without one would share the data', async () => {
   const authenticate = async () => ({ userId: 'ann', organizationId: '' })
   const { ask } = serviceOf({ authenticate, ownerField: 'organizationId' })
   expect((await ask('bootstrap')).status).toBe(403)
 })
 
-describe('the token of a query', () => {
-  test('lets a socket in, and nothing else', async () => {
+describe('a token in the query', () => {
+  test('authenticates a socket request, and no other request', async () => {
     const { service } = serviceOf()
     expect(await service.upgrade(wsRequest('?token=token-of-ann'))).toBeTypeOf('function')
     const http = await service.fetch(new Request('https://sync.test/sync/v1/bootstrap?token=token-of-ann'))
     expect(http.status).toBe(401)
   })
 
-  test('does not count where a header has one', async () => {
+  test('is ignored if a header has a token', async () => {
     const { service } = serviceOf()
     const authorization = 'Bearer token-of-nobody'
     const refused = await service.upgrade(wsRequest('?token=token-of-ann', { authorization }))
@@ -149,7 +152,7 @@ describe('the token of a query', () => {
   })
 
   test.each([{ authorization: 'Basic cHJveHk6cGFzc3dvcmQ=' }, { authorization: '' }, { 'x-api-key': '' }])(
-    'counts where no header has a token: %j',
+    'is used if no header has a token: %j',
     async (headers) => {
       const { service } = serviceOf()
       expect(await service.upgrade(wsRequest('?token=token-of-ann', headers))).toBeTypeOf('function')
@@ -159,7 +162,7 @@ describe('the token of a query', () => {
     },
   )
 
-  test('reaches neither a log nor the address that authentication sees', async () => {
+  test('is neither logged nor part of the URL that `authenticate` sees', async () => {
     const seen: string[] = []
     const { service, lines } = serviceOf({
       authenticate: async (request) => {
@@ -174,7 +177,7 @@ describe('the token of a query', () => {
 })
 
 describe('a socket', () => {
-  test('that was opened before it was asked for is closed when it is refused', async () => {
+  test('that was opened before its request was checked is closed if the request is refused', async () => {
     const { service } = serviceOf()
     const socket = new FakeSocket()
     await service.connect(socket, requestTo('ws', 'nobody'))
@@ -182,7 +185,7 @@ describe('a socket', () => {
     expect(socket.texts).toEqual([])
   })
 
-  test('invariant 56: from an origin that is not on the list is refused with 403', async () => {
+  test('invariant 56: is refused with 403 from an origin that is not in the list', async () => {
     const { service } = serviceOf({ allowedOrigins: ['https://app.test'] })
     const headers = (origin: string) => ({ authorization: 'Bearer token-of-ann', origin })
     for (const origin of ['https://evil.test', 'https://app.test.evil.test', 'http://app.test', 'null']) {
@@ -197,12 +200,12 @@ describe('a socket', () => {
     )
   })
 
-  test('opens at its own address alone', async () => {
+  test('opens only at its own path', async () => {
     const { service } = serviceOf()
     expect(await service.upgrade(requestTo('bootstrap', 'ann'))).toMatchObject({ status: 404 })
   })
 
-  test('opens for no other method than GET, wherever its token is', async () => {
+  test('opens only by GET, in whichever place the token is', async () => {
     const { service } = serviceOf()
     const post = (query: string, headers = {}) =>
       service.upgrade(new Request(wsRequest(query, headers), { method: 'POST' }))
@@ -216,7 +219,7 @@ const withoutEnd = { userId: 'ann', active: true, organizationId: null, expiresA
 test.each<[string, Authenticate]>([
   ['an API key', apiKeyAuthentication({ store: { find: async () => withoutEnd as never } })],
   ['an `authenticate`', async () => withoutEnd as never],
-])('%s whose empty columns come as null has no end', async (_, authenticate) => {
+])('%s whose empty columns are null does not expire', async (_, authenticate) => {
   const { service } = serviceOf({ authenticate })
   const response = await service.fetch(requestTo('bootstrap', '', { headers: { 'X-API-Key': 'key' } }))
   expect(response.status).toBe(200)

@@ -5,7 +5,7 @@ import type { Authorize } from '../../src/server/index.ts'
 import { insert, remove, update } from './harness.ts'
 import { make, put, tx, txServiceOf } from './tx-support.ts'
 
-test('authorize sees the transaction and its caller, and lets it pass by saying nothing', async () => {
+test('`authorize` gets the transaction and its caller, and allows the transaction by returning undefined', async () => {
   const seen: unknown[] = []
   const { send } = txServiceOf({
     authorize: async (...args) => {
@@ -24,13 +24,13 @@ test.each([
     { code: 'invalid', message: 'No.', details: { day: 7 } },
     { code: 'invalid', message: 'No.', details: { day: 7 } },
   ],
-] as const)('what authorize refuses is rejected: %o', async (answer, error) => {
+] as const)('a transaction that `authorize` refuses is rejected: %o', async (answer, error) => {
   const { send, json } = txServiceOf({ authorize: () => answer })
   expect(await send([tx('a', [make('1')])])).toMatchObject({ sid: 0, results: [{ id: 'a', error }] })
   expect((await json('bootstrap')).rows).toEqual([])
 })
 
-test('a change of mind does not change a verdict', async () => {
+test('a later answer of `authorize` does not change a verdict', async () => {
   let answer: ReturnType<Authorize>
   const { codes } = txServiceOf({ authorize: () => answer })
   expect(await codes([tx('a', [make('1')])])).toEqual(['accepted'])
@@ -40,7 +40,7 @@ test('a change of mind does not change a verdict', async () => {
   expect(await codes([tx('a', [make('1')]), tx('b', [make('2')])])).toEqual(['accepted', 'forbidden'])
 })
 
-test('where authorize fails, nothing is decided, and the words stay inside', async () => {
+test('if `authorize` throws, nothing is decided, and the response does not quote the error', async () => {
   let broken = true
   const { post, send, lines } = txServiceOf({
     authorize: () => {
@@ -61,15 +61,15 @@ test.each([
   ['null', null],
   ['false', false],
   ['true', true],
-  ['a text', 'no'],
-  ['nothing said', {}],
+  ['a string', 'no'],
+  ['an empty object', {}],
   ['no message', { code: 'forbidden' }],
   ['an empty message', { message: '' }],
-  ['a code of its own', { code: 'nope', message: 'No.' }],
-  ['details that are no JSON', { message: 'No.', details: () => {} }],
-  ['leave that is not given', { mayChangeOwner: false }],
-  ['leave and refusal', { mayChangeOwner: true, message: 'No.' }],
-])('what is no answer of authorize decides nothing, and is logged: %s', async (_, answer) => {
+  ['an unknown code', { code: 'nope', message: 'No.' }],
+  ['details that are not JSON', { message: 'No.', details: () => {} }],
+  ['mayChangeOwner: false', { mayChangeOwner: false }],
+  ['mayChangeOwner and a message', { mayChangeOwner: true, message: 'No.' }],
+])('an invalid result of `authorize` decides nothing, and is logged: %s', async (_, answer) => {
   const { post, lines, json } = txServiceOf({ authorize: () => answer as Awaited<ReturnType<Authorize>> })
   const response = await post(JSON.stringify({ txs: [tx('a', [make('1', { userId: 'bob' })])] }))
   expect([response.status, response.headers.get('Retry-After')]).toEqual([503, '5'])
@@ -77,7 +77,7 @@ test.each([
   expect((await json('bootstrap', { user: 'bob' })).rows).toEqual([])
 })
 
-test('invariant 46: with authorize’s leave a record is given away, and nothing of others’ taken', async () => {
+test('invariant 46: `mayChangeOwner` allows giving records away, but not taking records of others', async () => {
   const { send, codeOf, json } = txServiceOf({ authorize: () => ({ mayChangeOwner: true }) })
   await send([tx('a', [make('1', { n: 1 })])])
   await send([tx('b', [make('2')])], 'bob')
@@ -100,7 +100,7 @@ const models = defineModels({
   }),
 })
 
-test('what breaks its model is invalid, and the fields are named', async () => {
+test('a write that breaks its model is rejected as invalid, with the names of the fields', async () => {
   const { send, codes } = txServiceOf({ models })
   const { results } = await send([tx('a', [make('1', { title: 1, tags: ['a', 2] })])])
   const issue = (field: string) => ({ t: 'Todo', id: '1', field, message: expect.any(String) })
@@ -118,7 +118,7 @@ test('what breaks its model is invalid, and the fields are named', async () => {
   ).toEqual(['accepted', 'invalid', 'invalid', 'accepted', 'accepted'])
 })
 
-test('of much that breaks its model as much is named as helps, so that no verdict outgrows what it is about', async () => {
+test('a verdict lists only the first issues of a write with many', async () => {
   const { send } = txServiceOf({ models })
   const answer = await send([tx('a', [make('1', { title: 'x', tags: Array(10_000).fill(1) })])])
   const fields = Array.from({ length: 20 }, (_, at) => ({ field: `tags.${at}` }))
@@ -126,7 +126,7 @@ test('of much that breaks its model as much is named as helps, so that no verdic
   expect(JSON.stringify(answer).length).toBeLessThan(10_000)
 })
 
-test('the models hold for what the service writes too', async () => {
+test('the models also apply to writes of the service', async () => {
   const { service } = txServiceOf({ models })
   const details = { issues: [{ t: 'Todo', id: '1', field: 'title', message: expect.any(String) }] }
   const message = expect.stringMatching(/^The Todo 1 breaks its model at `title`: [^.]+\.$/)
@@ -137,12 +137,12 @@ test('the models hold for what the service writes too', async () => {
   })
 })
 
-test('a record that broke its model before can be mended field by field, and not be made worse', async () => {
+test('a record that broke its model before can be repaired field by field, but not made worse', async () => {
   const { log, codeOf } = txServiceOf({ models })
   const p = { userId: 'ann', title: 1, n: 'x' }
   await log.write([{ op: 'i', t: 'Todo', id: '1', p }], () => ({
     after: { owner: 'ann', p },
-    told: [{ owner: 'ann', change: { op: 'i', p } }],
+    changes: [{ owner: 'ann', change: { op: 'i', p } }],
   }))
   expect(await codeOf(update('1', { n: 'y' }))).toBe('invalid')
   expect(await codeOf(update('1', { tags: [1] }))).toBe('invalid')
@@ -150,7 +150,7 @@ test('a record that broke its model before can be mended field by field, and not
   expect(await codeOf(update('1', { title: 'mended' }))).toBe('accepted')
 })
 
-test('a rule across fields holds for the merged record', async () => {
+test('a rule about several fields is checked on the merged record', async () => {
   const ranged = z
     .object({ userId: z.string(), from: z.number(), to: z.number() })
     .check(z.refine(({ from, to }) => from <= to, { path: ['to'], error: 'ends before it begins' }))

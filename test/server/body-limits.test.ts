@@ -40,12 +40,12 @@ function setUp() {
   return { send, whole, clock }
 }
 
-describe('bodies that lack their last byte', () => {
+describe('request bodies that are not complete', () => {
   test.each([
     ['say', true],
     ['do not say', false],
   ])(
-    'and %s how long they are: a fifth long one of a user is refused, and nobody else',
+    'and %s their length: the fifth long body of a user is refused, and those of others are not',
     async (_, announced) => {
       const { send, whole, clock } = setUp()
       const open = [1, 2, 3, 4].map(() => send('ann', announced))
@@ -63,7 +63,7 @@ describe('bodies that lack their last byte', () => {
     },
   )
 
-  test('are refused once there are too many of all users', async () => {
+  test('are refused if there are too many of all users together', async () => {
     const { send, whole, clock } = setUp()
     const open = Array.from({ length: 32 }, (_, n) => send(`user ${n % 8}`.replace(' ', '')))
     await clock.advance(0)
@@ -75,7 +75,7 @@ describe('bodies that lack their last byte', () => {
     expect((await whole('ann')).status).toBe(200)
   })
 
-  test('end when they have not arrived in time, with their connection', async () => {
+  test('are ended with their connection if they do not arrive in time', async () => {
     const { send, whole, clock } = setUp()
     const open = [1, 2, 3, 4].map(() => send('ann'))
     await clock.advance(30_100)
@@ -89,7 +89,7 @@ describe('bodies that lack their last byte', () => {
   })
 })
 
-test('short bodies count as little as they are long', async () => {
+test('short bodies count by their length', async () => {
   const { send, whole, clock } = setUp()
   const open = Array.from({ length: 10 }, () => send('ann', true, 300))
   await clock.advance(0)

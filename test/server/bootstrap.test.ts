@@ -4,7 +4,7 @@ import { bootstrapResultSchema } from '../../src/protocol/schema/bootstrap.ts'
 import type { TxOp } from '../../src/protocol/tx.ts'
 import { insert, remove, serviceOf, update } from './harness.ts'
 
-test('it has the records of its caller, with their versions, and says how many before they come', async () => {
+test('a snapshot contains the records of its caller with their versions, after their number', async () => {
   const { service, ask } = serviceOf()
   await service.write([insert('1', { title: 'é' }), insert('2'), insert('3', {}, 'bob')])
   await service.write([update('1', { done: true }), remove('2')])
@@ -22,7 +22,7 @@ test('it has the records of its caller, with their versions, and says how many b
   expect(bootstrapResultSchema.parse(JSON.parse(text))).toEqual(JSON.parse(text))
 })
 
-test('without any records it is whole all the same', async () => {
+test('a snapshot without records is complete', async () => {
   const { json } = serviceOf()
   expect(await json('bootstrap')).toEqual({
     sid: 0,
@@ -34,13 +34,13 @@ test('without any records it is whole all the same', async () => {
   })
 })
 
-test('POST is answered as GET is', async () => {
+test('POST gets the same response as GET', async () => {
   const { service, json } = serviceOf()
   await service.write([insert('1')])
   expect(await json('bootstrap', { method: 'POST', body: '{}' })).toEqual(await json('bootstrap'))
 })
 
-test('many records come in more than one piece', async () => {
+test('a large snapshot is sent in several pieces', async () => {
   const { service, ask } = serviceOf()
   await service.write(Array.from({ length: 2_500 }, (_, index) => insert(String(index), { text: 'a\nb' })))
   const response = await ask('bootstrap')
@@ -57,7 +57,7 @@ test('many records come in more than one piece', async () => {
   expect(text.endsWith(`"rows":[${written.join(',')}]}`)).toBe(true)
 })
 
-test('invariant 14: what is written while a snapshot or a delta is read is not in it, however slowly it is read', async () => {
+test('invariant 14: a snapshot or delta does not contain later writes, however slowly it is read', async () => {
   const { service, log, ask } = serviceOf()
   const ids = Array.from({ length: 3_000 }, (_, index) => String(index))
   await service.write(ids.map((id) => insert(id, { n: 0 })))
@@ -86,7 +86,7 @@ test('invariant 14: what is written while a snapshot or a delta is read is not i
   expect(snapshot).toMatchObject({ count: 3_000, rows: { length: 3_000 } })
 })
 
-test('the epoch is one for an owner in a history, and another for every other', async () => {
+test('each owner has another epoch in each history', async () => {
   const { json } = serviceOf()
   const mine = (await json('bootstrap')).epoch
   expect((await json('delta?since=0')).epoch).toBe(mine)

@@ -24,7 +24,7 @@ async function callersOf({ json, connect }: Service, user: string): Promise<stri
   return [bootstrap, delta, tx, JSON.parse(texts[0] ?? '{}').hello].map(({ caller }) => caller)
 }
 
-test('invariant 44: bootstrap, delta, tx and hello name their caller alike, and no other user so', async () => {
+test('invariant 44: bootstrap, delta, tx and hello name the same caller for a user, and another for other users', async () => {
   const scene = serviceOf({ ownerField: 'organizationId' })
   const [ann, ...others] = await callersOf(scene, 'ann')
   expect(ann).toMatch(/^[\w-]{43}$/)
@@ -34,7 +34,7 @@ test('invariant 44: bootstrap, delta, tx and hello name their caller alike, and 
   expect(bobs).not.toContain(ann)
 })
 
-test('invariant 44: the caller is the user alone: no history, no organization, no process changes it', async () => {
+test('invariant 44: the caller depends on the user alone, not on history, organization or process', async () => {
   const [caller] = await callersOf(serviceOf(), 'ann')
   const clock = new VirtualClock()
   const moved: Caller = { userId: 'ann', organizationId: 'zeta', expiresAt: clock.now() + 60_000 }
@@ -51,13 +51,13 @@ test('invariant 44: the caller is the user alone: no history, no organization, n
   expect(new Set(epochs).size).toBe(2)
 })
 
-test('a caller does not show the user’s id', async () => {
+test('the caller does not reveal the id of the user', async () => {
   const [caller = ''] = await callersOf(serviceOf(), 'ann')
   expect(caller).not.toContain('ann')
   expect(Buffer.from(caller, 'base64url').toString()).not.toContain('ann')
 })
 
-test.each(kinds)('with %s, a user is the same caller as with all other credentials', async (_, make) => {
+test.each(kinds)('with %s, a user is the same caller as with other credentials', async (_, make) => {
   const clock = new VirtualClock()
   const kind = await make(clock)
   const service = createSyncService({

@@ -37,8 +37,8 @@ function serve(database: string | MemoryLog, onCommit: OnCommit) {
   return { service, send, lines }
 }
 
-describe.each(Object.entries(databases))('the hook of a service on %s', (_, database) => {
-  test('is told of what the service and its clients have written, and whose it is', async () => {
+describe.each(Object.entries(databases))('`onCommit` of a service on %s', (_, database) => {
+  test('is called for writes of the service and of its clients, with their owners', async () => {
     const commits: Commit[] = []
     const { service, send } = serve(await database(), (commit) => commits.push(commit))
     await service.write([insert('1', { title: 'Cable' }), insert('2', {}, 'bob')])
@@ -74,7 +74,7 @@ describe.each(Object.entries(databases))('the hook of a service on %s', (_, data
     expect(commits.map(({ by }) => by?.tx)).toEqual([undefined, 't1', undefined])
   })
 
-  test('is told nothing of what changed nothing: a removal of nothing, a rejection, a verdict given again', async () => {
+  test('is not called for writes that change nothing: an absent record, a rejection, a repeated transaction', async () => {
     const told: unknown[] = []
     const { service, send } = serve(await database(), ({ sid, by }) => told.push([sid, by?.tx]))
     await service.write([remove('absent')])
@@ -89,7 +89,7 @@ describe.each(Object.entries(databases))('the hook of a service on %s', (_, data
     expect(told).toEqual([[1, 't1']])
   })
 
-  test('that throws, rejects or never ends holds up neither writes nor the calls after it', async () => {
+  test('may throw, reject or never end, and delays neither writes nor later calls', async () => {
     const told: number[] = []
     const endings = [
       () => {
@@ -110,7 +110,7 @@ describe.each(Object.entries(databases))('the hook of a service on %s', (_, data
     ])
   })
 
-  test('may change what it is told, and write by itself', async () => {
+  test('may change its argument, and may write', async () => {
     const counted: number[] = []
     const { service } = serve(await database(), async ({ sid, changes }) => {
       for (const { frame } of changes) if (frame.op !== 'd') Object.assign(frame.p, { title: 'changed' })
@@ -125,7 +125,7 @@ describe.each(Object.entries(databases))('the hook of a service on %s', (_, data
   })
 })
 
-test('of two services on one PostgreSQL, the one that has committed tells its own hook, in order', async () => {
+test('is called by the service that committed, in order, if two services share a PostgreSQL', async () => {
   const database = await postgres.database('two')
   const told: Record<'one' | 'other', number[]> = { one: [], other: [] }
   const one = serve(database, ({ sid }) => told.one.push(sid))

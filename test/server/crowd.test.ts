@@ -5,7 +5,7 @@ import { WebSocket } from 'ws'
 import { createSyncService, serve } from '../../src/server/index.ts'
 import { insert } from './harness.ts'
 
-test('what waits in many sockets of one owner is held once', async () => {
+test('unsent bytes for many sockets of one owner are held only once', async () => {
   const authenticate = async () => ({ userId: 'ann' })
   const service = createSyncService({ database: 'memory:', authenticate, ownerField: 'userId' })
   const served = await serve(service, { port: 0, graceMs: 100 })

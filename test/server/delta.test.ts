@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { readDelta } from '../../src/protocol/delta.ts'
 import { insert, remove, serviceOf, update } from './harness.ts'
 
-test('it has the changes of its caller behind since, in order, each with its own sid and time', async () => {
+test('a delta contains the changes of its caller after `since`, in order, each with its sid and time', async () => {
   const { service, clock, json } = serviceOf()
   await service.write([insert('1')])
   await service.write([insert('2', { n: 1 }), insert('3', {}, 'bob'), update('1', { n: 2 }), remove('2')])
@@ -20,14 +20,14 @@ test('it has the changes of its caller behind since, in order, each with its own
   })
 })
 
-test('without a change of its caller it has the head of the history and no frames', async () => {
+test('a delta without changes of its caller contains the head and no frames', async () => {
   const { service, json } = serviceOf()
   await service.write([insert('1', {}, 'bob')])
   expect(await json('delta?since=0')).toMatchObject({ sid: 1, frames: [] })
   expect(await json('delta?since=1')).toMatchObject({ sid: 1, frames: [] })
 })
 
-test('a position the history has not reached is answered with the head, never echoed', async () => {
+test('the response to a position above the head contains the head', async () => {
   const { service, json } = serviceOf()
   await service.write([insert('1')])
   expect(await json('delta?since=900')).toMatchObject({ sid: 1, frames: [] })
@@ -42,14 +42,14 @@ test.each([
   '?since=0x1',
   '?since=%201',
   '?since=9007199254740993',
-])('a position that is none is refused: %s', async (query) => {
+])('an invalid position is refused: %s', async (query) => {
   const { ask } = serviceOf()
   const response = await ask(`delta${query}`)
   expect(response.status).toBe(400)
   expect(await response.json()).toEqual({ error: { code: 'bad_since', message: expect.any(String) } })
 })
 
-test('below what the log still has, the answer is 410', async () => {
+test('a position below the horizon is answered with 410', async () => {
   const { service, log, ask, json } = serviceOf()
   await service.write([insert('1'), insert('2'), insert('3')])
   await log.trim(2)

@@ -23,7 +23,7 @@ test.each([
   ['tx', 405, 'POST'],
   ['elsewhere', 404, null],
 ])(
-  'a HEAD of %s is refused as any other wrong method is (%i), so that no read is left open',
+  'a HEAD of %s is refused like any other wrong method (%i), so that no read stays open',
   async (path, status, allowed) => {
     const { ask, log } = serviceOf()
     log.snapshot = () => Promise.reject(new Error('A read was begun.'))
@@ -35,7 +35,7 @@ test.each([
   },
 )
 
-test('an upgrade at an unknown path is refused as any other request there', async () => {
+test('an upgrade at an unknown path is refused like any other request there', async () => {
   const { service } = serviceOf()
   const upgrade = async (path: string, user: string) => {
     const answer = await service.upgrade(requestTo(path, user))
@@ -46,21 +46,21 @@ test('an upgrade at an unknown path is refused as any other request there', asyn
   expect(await upgrade('bootstrap', 'ann')).toBe(404)
 })
 
-test('a path where nothing is gets told where the endpoints are', async () => {
+test('the response at an unknown path says where the endpoints are', async () => {
   const { service } = serviceOf({ path: '/api' })
   const response = await service.fetch(requestTo('delta?since=0', 'ann'))
   const message = "Nothing is at this path. The `path` of the service is '/api'."
   expect(await response.json()).toEqual({ error: { code: 'not_found', message } })
 })
 
-test('the endpoints are where the option says', async () => {
+test('the option `path` sets where the endpoints are', async () => {
   const { service } = serviceOf({ path: '/api' })
   const headers = { authorization: 'Bearer token-of-ann' }
   expect((await service.fetch(new Request('http://h/api/bootstrap', { headers }))).status).toBe(200)
   expect((await service.fetch(new Request('http://h/sync/v1/bootstrap', { headers }))).status).toBe(404)
 })
 
-test('after close, requests and sockets are sent away with 503', async () => {
+test('after `close`, requests and sockets get 503', async () => {
   const { service, ask, connect } = serviceOf()
   await service.close()
   const response = await ask('bootstrap')
@@ -69,7 +69,7 @@ test('after close, requests and sockets are sent away with 503', async () => {
   expect((await connect()).closed).toEqual([1012, 'unavailable'])
 })
 
-test('an error inside is logged, and its words stay inside', async () => {
+test('an internal error is logged, and the response does not quote it', async () => {
   const { log, ask, lines } = serviceOf()
   log.snapshot = () => Promise.reject(new Error('disk /dev/sda is full'))
   const response = await ask('bootstrap')
@@ -78,7 +78,7 @@ test('an error inside is logged, and its words stay inside', async () => {
   expect(lines.join()).toContain('disk /dev/sda is full')
 })
 
-test('what the log cannot do for now is answered with 503, to be asked again in 5 s', async () => {
+test('a temporary failure of the log is answered with 503 and a wait of 5 s', async () => {
   const { log, ask } = serviceOf()
   log.snapshot = () => Promise.reject(new NetworkError('unreachable', 'It is away.'))
   const response = await ask('bootstrap')
@@ -86,7 +86,7 @@ test('what the log cannot do for now is answered with 503, to be asked again in 
   expect((await response.json()).error.code).toBe('unavailable')
 })
 
-test('what the log cannot do until it is set up otherwise is a fault, which no wait mends', async () => {
+test('a failure of the log that needs another setup is answered as a fault, without a wait', async () => {
   const { log, ask, lines } = serviceOf()
   log.snapshot = () => Promise.reject(new ConfigurationError('database', 'The folder is in use.'))
   const response = await ask('bootstrap')
@@ -94,7 +94,7 @@ test('what the log cannot do until it is set up otherwise is a fault, which no w
   expect(lines.join()).toContain('The folder is in use.')
 })
 
-test('what fails because the service has closed meanwhile is no fault', async () => {
+test('a request that fails because the service has closed meanwhile is not logged as a fault', async () => {
   const { service, log, ask, lines } = serviceOf()
   log.snapshot = async () => {
     await service.close()

@@ -6,7 +6,7 @@ import { insert, serviceOf } from './harness.ts'
 
 const origin = 'https://app.test'
 
-describe('every answer', () => {
+describe('every response', () => {
   test('invariant 64: a preflight needs no token, and allows what a client sends', async () => {
     const { ask } = serviceOf()
     const response = await ask('delta', {
@@ -47,7 +47,7 @@ describe('every answer', () => {
     },
   )
 
-  test('invariant 64: an error inside and a service that stops are no exception', async () => {
+  test('invariant 64: an internal error and a stopped service send the same headers', async () => {
     const { service, log, ask } = serviceOf()
     log.snapshot = () => Promise.reject(new Error('no'))
     const broken = await ask('bootstrap')
@@ -60,7 +60,7 @@ describe('every answer', () => {
   })
 })
 
-test('what is not for pages carries no headers for them, and is kept by no proxy either', async () => {
+test('a response that is not for pages has no CORS headers, and proxies do not cache it either', async () => {
   const { service } = serviceOf({ metrics: prometheusMetrics() })
   const asked = (path: string) =>
     service.fetch(new Request(`https://sync.test${path}`, { headers: { origin } }))
@@ -71,7 +71,7 @@ test('what is not for pages carries no headers for them, and is kept by no proxy
   }
 })
 
-test('with a list of origins only those are let in', async () => {
+test('with a list of origins, only those are allowed', async () => {
   const { ask } = serviceOf({ allowedOrigins: [origin] })
   const allowed = await ask('bootstrap', { headers: { origin } })
   expect(allowed.headers.get('Access-Control-Allow-Origin')).toBe(origin)
@@ -84,7 +84,7 @@ describe('compression', () => {
   const asked = { headers: { 'accept-encoding': 'br, gzip' } }
 
   test.each(['bootstrap', 'delta?since=0'])(
-    'a large %s is compressed for whoever accepts it',
+    'a large %s is compressed if the client accepts it',
     async (path) => {
       const { service, ask } = serviceOf()
       await service.write(Array.from({ length: 200 }, (_, index) => insert(String(index))))
@@ -98,7 +98,7 @@ describe('compression', () => {
     },
   )
 
-  test('a small one, and a failure, come as they are, with their length', async () => {
+  test('a small response and an error are not compressed, and have a length', async () => {
     const { ask } = serviceOf()
     for (const path of ['bootstrap', 'delta']) {
       const response = await ask(path, asked)

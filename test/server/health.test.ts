@@ -4,7 +4,7 @@ import { FakeSocket, requestTo, serviceOf } from './harness.ts'
 const asked = (path = '/healthz', method = 'GET') => new Request(`https://sync.test${path}`, { method })
 
 describe('/healthz', () => {
-  test('needs no credentials, and tells nothing but that requests are welcome', async () => {
+  test('needs no credentials, and reveals only that the service accepts requests', async () => {
     const { service } = serviceOf()
     const response = await service.fetch(asked())
     expect(response.status).toBe(200)
@@ -13,7 +13,7 @@ describe('/healthz', () => {
     expect((await service.fetch(asked('/healthz', 'HEAD'))).status).toBe(200)
   })
 
-  test('says 503 while the service is drained, during which all else goes on', async () => {
+  test('answers 503 while the service drains, and all other requests still work', async () => {
     const { service, ask } = serviceOf()
     service.drain()
     const response = await service.fetch(asked())
@@ -25,13 +25,13 @@ describe('/healthz', () => {
     expect(socket.closed).toBeUndefined()
   })
 
-  test('says 503 once the service is closed', async () => {
+  test('answers 503 after the service is closed', async () => {
     const { service } = serviceOf()
     await service.close()
     expect((await service.fetch(asked())).status).toBe(503)
   })
 
-  test('says 503 while the log cannot be read, and not why', async () => {
+  test('answers 503 without a reason while the log cannot be read', async () => {
     const { service, log, lines } = serviceOf()
     const { position } = log
     log.position = () => Promise.reject(new Error('password of postgres'))
@@ -43,7 +43,7 @@ describe('/healthz', () => {
     expect((await service.fetch(asked())).status).toBe(200)
   })
 
-  test('says 503 where the log does not answer within 2 s, and asks it once for all who ask', async () => {
+  test('answers 503 if the log does not answer within 2 s, and reads the log once for concurrent requests', async () => {
     const { service, log, clock } = serviceOf()
     let reads = 0
     log.position = () => {
@@ -58,7 +58,7 @@ describe('/healthz', () => {
     expect(reads).toBe(1)
   })
 
-  test('can be somewhere else, or nowhere', async () => {
+  test('can have another path, or none', async () => {
     const moved = serviceOf({ healthPath: '/sync/health' }).service
     expect((await moved.fetch(asked('/sync/health'))).status).toBe(200)
     expect((await moved.fetch(asked())).status).toBe(401)

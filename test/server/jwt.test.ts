@@ -33,14 +33,14 @@ function forged(header: object, claims: object, key: string | undefined = secret
 
 const claims = { sub: 'ann', exp: nowSeconds + 3_600 }
 
-test('a token names its user and organization, and ends when it says', async () => {
+test('a token names its user and organization, and expires at its `exp`', async () => {
   const token = await sign({ organizationId: 'acme', lifetimeMs: day })
   expect(await check(token)).toEqual({ userId: 'ann', organizationId: 'acme', expiresAt: clock.now() + day })
   expect(await check(forged({ alg: 'HS256' }, claims))).toMatchObject({ userId: 'ann' })
   expect(await check(await sign())).toMatchObject({ expiresAt: clock.now() + 7 * day })
 })
 
-test('an organization that is no text is none', async () => {
+test('an organization that is not a string is ignored', async () => {
   for (const org of [7, {}, null]) {
     expect(await check(forged({ alg: 'HS256' }, { ...claims, org }))).toEqual({
       userId: 'ann',
@@ -50,30 +50,30 @@ test('an organization that is no text is none', async () => {
   }
 })
 
-describe('the owners of a token', () => {
+describe('the owners in a token', () => {
   const owners = ['user:1', 'team:a']
   const token = (more: object) => forged({ alg: 'HS256' }, { ...claims, ...more })
 
-  test('are the claim `owners`, as signToken writes it', async () => {
+  test('are the claim `owners`, which `signToken` writes', async () => {
     expect(await check(await sign({ owners }))).toMatchObject({ userId: 'ann', owners })
     expect(await check(token({ owners: [] }))).toMatchObject({ owners: [] })
     expect(await check(token({}))).not.toHaveProperty('owners')
   })
 
-  test('can be another claim, or what a function returns', async () => {
+  test('can be another claim, or the result of a function', async () => {
     expect(await check(token({ teams: owners }), { owners: 'teams' })).toMatchObject({ owners })
     const ofTeams = async ({ sub }: { readonly sub?: string }) => [`user:${sub}`]
     expect(await check(token({}), { owners: ofTeams })).toMatchObject({ owners: ['user:ann'] })
   })
 
-  test('are what `caller` says, unless `owners` is set, too', async () => {
+  test('are those of `caller`, unless `owners` is set, too', async () => {
     const caller = () => ({ userId: 'ann', owners: ['user:ann'] })
     expect(await check(token({ owners }), { caller })).toMatchObject({ owners: ['user:ann'] })
     expect(await check(token({ owners }), { caller, owners: 'owners' })).toMatchObject({ owners })
   })
 
   test.each([['team:a'], [null], [['team:a', 7]], [['']], [{}], [['x'.repeat(256)]]])(
-    'that are %j are refused with a sentence that says why',
+    'are refused with a sentence that says why, if they are %j',
     async (wrong) => {
       const authenticate = jwtAuthentication({ secret, clock })
       const { service } = serviceOf({ authenticate })
@@ -87,21 +87,21 @@ describe('the owners of a token', () => {
     },
   )
 
-  test('cannot be signed where they are no texts', async () => {
+  test('cannot be signed if they are not strings', async () => {
     await expect(sign({ owners: [''] })).rejects.toMatchObject({
       name: 'ConfigurationError',
       option: 'owners',
     })
   })
 
-  test('are a claim’s name or a function in the options', () => {
+  test('are refused in the options unless they are a claim name or a function', () => {
     expect(() => jwtAuthentication({ secret, owners: '' })).toThrow(
       expect.objectContaining({ option: 'owners' }),
     )
   })
 })
 
-test('a function can say whom the claims name', async () => {
+test('the option `caller` can map the claims to a caller', async () => {
   const token = forged({ alg: 'HS256' }, { ...claims, email: 'ann@acme.test' })
   expect(await check(token, { caller: ({ email }) => ({ userId: String(email) }) })).toMatchObject({
     userId: 'ann@acme.test',
@@ -110,7 +110,7 @@ test('a function can say whom the claims name', async () => {
   expect(await check(token, { caller: async () => null })).toEqual({ refused: 'invalid_token' })
 })
 
-test('a function that names the caller cannot have a token outlive itself', async () => {
+test('the option `caller` cannot extend the lifetime of a token', async () => {
   const token = forged({ alg: 'HS256' }, claims)
   const endingAt = (expiresAt: number | undefined) =>
     check(token, { caller: () => ({ userId: 'ann', expiresAt }) })
@@ -122,12 +122,12 @@ test('a function that names the caller cannot have a token outlive itself', asyn
 })
 
 describe('a forged or careless token', () => {
-  test('invariant 56: a token that says alg none is refused', async () => {
+  test('invariant 56: a token with the algorithm `none` is refused', async () => {
     expect(await check(forged({ alg: 'none' }, claims, undefined))).toEqual({ refused: 'invalid_token' })
     expect(await check(forged({ alg: 'none' }, claims))).toEqual({ refused: 'invalid_token' })
   })
 
-  test('invariant 56: a token of another algorithm is refused, whatever it is signed with', async () => {
+  test('invariant 56: a token with another algorithm is refused, whatever signed it', async () => {
     const key = new TextEncoder().encode(secret)
     const longer = new SignJWT(claims).setProtectedHeader({ alg: 'HS512' })
     expect(await check(await longer.sign(key))).toEqual({ refused: 'invalid_token' })
@@ -137,11 +137,11 @@ describe('a forged or careless token', () => {
     expect(await check(forged({ alg: 'RS256' }, claims))).toEqual({ refused: 'invalid_token' })
   })
 
-  test('invariant 56: a token without exp is refused', async () => {
+  test('invariant 56: a token without `exp` is refused', async () => {
     expect(await check(forged({ alg: 'HS256' }, { sub: 'ann' }))).toEqual({ refused: 'invalid_token' })
   })
 
-  test('invariant 56: a token that lives too long is refused', async () => {
+  test('invariant 56: a token with too long a lifetime is refused', async () => {
     expect(await check(await sign({ lifetimeMs: 30 * day }))).toMatchObject({ userId: 'ann' })
     expect(await check(await sign({ lifetimeMs: 31 * day }))).toEqual({ refused: 'invalid_token' })
     const undated = forged({ alg: 'HS256' }, { sub: 'ann', exp: nowSeconds + 31 * 86_400 })
@@ -167,7 +167,7 @@ describe('a forged or careless token', () => {
     expect(await check(token, { audience: 'other', issuer: 'someone' })).toMatchObject({ userId: 'ann' })
   })
 
-  test('invariant 56: no token that is refused reaches the log', async () => {
+  test('invariant 56: a refused token is never logged', async () => {
     const { ask, lines } = serviceOf({ authenticate: jwtAuthentication({ secret, clock }) })
     const token = forged({ alg: 'none' }, claims, undefined)
     const response = await ask('bootstrap', { user: '', headers: { authorization: `Bearer ${token}` } })
@@ -178,7 +178,7 @@ describe('a forged or careless token', () => {
   })
 })
 
-test('a token is refused from the moment at which it expires', async () => {
+test('a token is refused from the moment of its `exp`', async () => {
   const own = new VirtualClock()
   const token = await sign({ clock: own, lifetimeMs: 1_000 })
   expect(await check(token, { clock: own })).toMatchObject({ userId: 'ann' })
@@ -191,18 +191,18 @@ test.each([
   'a.b.c',
   forged({ alg: 'HS256' }, claims, 'another secret of at least 32 bytes'),
   forged({ alg: 'HS256' }, { exp: claims.exp }),
-])('what is no valid token is refused: %s', async (token) => {
+])('an invalid token is refused: %s', async (token) => {
   expect(await check(token)).toEqual({ refused: 'invalid_token' })
 })
 
-test('without a token, the answer says so', async () => {
+test('without a token, the response says so', async () => {
   const ask = (headers: Record<string, string>) =>
     jwtAuthentication({ secret, clock })(new Request('https://sync.test/', { headers }))
   expect(await ask({})).toEqual({ refused: 'no_token' })
   expect(await ask({ authorization: 'Basic YTpi' })).toEqual({ refused: 'invalid_token' })
 })
 
-test('while a secret is rotated, tokens of the old one go on', async () => {
+test('while a secret is rotated, tokens of the old secret are accepted', async () => {
   const next = 'the secret that comes after the first one'
   const both = { secret: [next, secret] }
   expect(await check(await sign(), both)).toMatchObject({ userId: 'ann' })
@@ -215,7 +215,7 @@ test('while a secret is rotated, tokens of the old one go on', async () => {
   }
 })
 
-test('a secret that is too short to be one is refused when it is given', () => {
+test('a secret that is too short is refused when the service is set up', () => {
   for (const wrong of ['x'.repeat(31), [], ['short'], [secret, 'short']]) {
     expect(() => jwtAuthentication({ secret: wrong })).toThrow(expect.objectContaining({ option: 'secret' }))
   }
@@ -224,22 +224,19 @@ test('a secret that is too short to be one is refused when it is given', () => {
   expect(jwtAuthentication({ secret: 'é'.repeat(16) })).toBeTypeOf('function')
 })
 
-test.each(['issuer', 'audience'])(
-  'an empty %s, which is no name to check, is refused when it is given',
-  (option) => {
-    expect(() => jwtAuthentication({ secret, [option]: '' })).toThrow(expect.objectContaining({ option }))
-  },
-)
+test.each(['issuer', 'audience'])('an empty %s is refused when the service is set up', (option) => {
+  expect(() => jwtAuthentication({ secret, [option]: '' })).toThrow(expect.objectContaining({ option }))
+})
 
 test.each(['7d', Number.NaN, 0])(
-  'a longest life of %s, which is no time to compare with, is refused when it is given',
+  'a `maxLifetimeMs` of %s is refused when the service is set up',
   (maxLifetimeMs) => {
     const options = { secret, maxLifetimeMs: maxLifetimeMs as number }
     expect(() => jwtAuthentication(options)).toThrow(expect.objectContaining({ option: 'maxLifetimeMs' }))
   },
 )
 
-test('with neither a secret nor keys, it says that one of them is missing', () => {
+test('without a secret and keys, the error says that one of them is missing', () => {
   const withNeither = () => jwtAuthentication({} as never)
   expect(withNeither).toThrow(
     expect.objectContaining({ option: 'secret', message: expect.stringContaining('`jwks`') }),

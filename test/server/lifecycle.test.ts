@@ -3,7 +3,7 @@ import { Deferred } from '../../src/base/deferred.ts'
 import { rateLimiter } from '../../src/server/index.ts'
 import { serviceOf } from './harness.ts'
 
-test('a service is closed once its log is, and not where that fails; its sockets are at once', async () => {
+test('`close` waits for the log, rejects if that fails to close, and closes sockets at once', async () => {
   const { service, log, connect } = serviceOf()
   const socket = await connect()
   const closing = new Deferred<void>()
@@ -19,13 +19,13 @@ test('a service is closed once its log is, and not where that fails; its sockets
   await expect(closed).rejects.toThrow('The disk is full.')
 })
 
-test('it is not ready where a part of it cannot be', async () => {
+test('`ready` rejects if a part of the service is not ready', async () => {
   const missing = new Error('Install a package.')
   const rateLimit = { ...rateLimiter(), ready: () => Promise.reject(missing) }
   await expect(serviceOf({ rateLimit }).service.ready()).rejects.toBe(missing)
 })
 
-test('it begins as soon as all its parts can, though one of them could not at first', async () => {
+test('a service starts as soon as all its parts are ready, even if one failed at first', async () => {
   let isThere = false
   const ready = async () => {
     if (!isThere) throw new Error('Not yet.')

@@ -8,13 +8,13 @@ const once = { requests: 1, windowMs: 60_000 }
 const statuses = async (...answers: readonly Promise<Response>[]) =>
   (await Promise.all(answers)).map(({ status }) => status)
 
-describe('a limit to the rate of requests', () => {
-  test('is none unless it is asked for', async () => {
+describe('a rate limit', () => {
+  test('does not exist by default', async () => {
     const { ask } = serviceOf()
     for (let n = 0; n < 300; n += 1) expect((await ask('delta?since=0')).status).toBe(200)
   })
 
-  test('invariant 57: a caller who asks too often gets 429 with Retry-After, before the body is read', async () => {
+  test('invariant 57: answers 429 with Retry-After to a caller who sends too often, before the body is read', async () => {
     const { ask, log } = serviceOf({ rateLimit: rateLimiter(once) })
     expect((await ask('bootstrap')).status).toBe(200)
     log.delta = () => Promise.reject(new Error('It was asked.'))
@@ -33,7 +33,7 @@ describe('a limit to the rate of requests', () => {
     expect((await ask('tx', { method: 'POST', body, duplex: 'half' } as RequestInit)).status).toBe(429)
   })
 
-  test('says to wait for whole seconds, and never for none', async () => {
+  test('asks for a wait of whole seconds, at least one', async () => {
     const waits = [0, 1, 1_001]
     const { ask } = serviceOf({ rateLimit: { take: async () => waits.shift() } })
     for (const seconds of ['1', '1', '2']) {
@@ -41,7 +41,7 @@ describe('a limit to the rate of requests', () => {
     }
   })
 
-  test('is for each user alone, and begins again when its time is over', async () => {
+  test('counts each user separately, and starts again after its window', async () => {
     vi.useFakeTimers()
     try {
       const { ask } = serviceOf({ rateLimit: rateLimiter({ requests: 2, windowMs: 10_000 }) })
@@ -55,7 +55,7 @@ describe('a limit to the rate of requests', () => {
     }
   })
 
-  test('is 100 requests a minute unless it is told otherwise', async () => {
+  test('is 100 requests a minute by default', async () => {
     vi.useFakeTimers()
     try {
       const { take } = rateLimiter()
@@ -67,7 +67,7 @@ describe('a limit to the rate of requests', () => {
     }
   })
 
-  test('counts neither what nobody is known for, nor a preflight, nor /healthz', async () => {
+  test('does not count unauthenticated requests, preflights and /healthz', async () => {
     const { ask, service } = serviceOf({ rateLimit: rateLimiter(once) })
     for (let n = 0; n < 3; n += 1) {
       expect((await ask('bootstrap', { user: '' })).status).toBe(401)
@@ -78,7 +78,7 @@ describe('a limit to the rate of requests', () => {
     expect((await ask('bootstrap')).status).toBe(200)
   })
 
-  test('can be another for an endpoint, which does not count elsewhere then', async () => {
+  test('can differ for an endpoint, which then does not count elsewhere', async () => {
     const endpoints = { bootstrap: once, ws: once }
     const { ask, service } = serviceOf({ rateLimit: rateLimiter({ ...once, requests: 2, endpoints }) })
     expect(await statuses(ask('bootstrap'), ask('bootstrap'))).toEqual([200, 429])
@@ -100,7 +100,7 @@ describe('a limit to the rate of requests', () => {
         throw new Error('Redis is away.')
       },
     ],
-  ])('of one’s own that %s lets requests pass, and is logged', async (_, take) => {
+  ])('of the application that %s allows requests, and is logged', async (_, take) => {
     const rateLimit: RateLimit = { take }
     const { ask, lines } = serviceOf({ rateLimit })
     expect((await ask('bootstrap')).status).toBe(200)
@@ -118,11 +118,11 @@ describe('a limit to the rate of requests', () => {
   })
 })
 
-test.each([1_000, 2_147_483_647])('the rate of a time of %i ms can be limited', (windowMs) => {
+test.each([1_000, 2_147_483_647])('a rate limit accepts a window of %i ms', (windowMs) => {
   expect(() => rateLimiter({ windowMs })).not.toThrow()
 })
 
-describe('a limit that processes share in PostgreSQL', () => {
+describe('a rate limit that processes share in PostgreSQL', () => {
   const postgres = ownPostgres()
   const pools: Pool[] = []
   const poolOf = async (name: string) => {
@@ -136,7 +136,7 @@ describe('a limit that processes share in PostgreSQL', () => {
     for (const pool of pools) await pool.end()
   })
 
-  test('counts what all of them were asked', async () => {
+  test('counts the requests to all processes', async () => {
     const rate = { ...once, requests: 3 }
     const services = [
       serviceOf({ rateLimit: rateLimiter({ ...rate, pool: await poolOf('shared') }) }),
@@ -148,7 +148,7 @@ describe('a limit that processes share in PostgreSQL', () => {
     expect(await postgres.run('shared', 'select from instep_rate')).toHaveLength(1)
   })
 
-  test('counts an endpoint that has one of its own apart', async () => {
+  test('counts an endpoint with its own rate separately', async () => {
     const rates = { ...once, endpoints: { bootstrap: once } }
     const pools = [await poolOf('apart'), await poolOf('apart')]
     const services = pools.map((pool) => serviceOf({ rateLimit: rateLimiter({ ...rates, pool }) }))
@@ -161,15 +161,15 @@ describe('a limit that processes share in PostgreSQL', () => {
 
   test.each([
     ['very long', 'x'.repeat(1_000)],
-    ['no text for PostgreSQL', 'ann\u0000'],
-  ])('counts a user whose id is %s in all of them too', async (_, userId) => {
+    ['not storable in PostgreSQL', 'ann\u0000'],
+  ])('counts a user whose id is %s in all processes', async (_, userId) => {
     const pools = [await poolOf('ids'), await poolOf('ids')]
     const waits: (number | undefined)[] = []
     for (const pool of pools) waits.push(await rateLimiter({ ...once, pool }).take({ userId }, 'bootstrap'))
     expect(waits).toEqual([undefined, expect.any(Number)])
   })
 
-  test('goes on in each process alone while the database is away, and in all of them afterwards', async () => {
+  test('counts in each process alone while the database is away, and together afterwards', async () => {
     const [away, pool] = [{ query: () => Promise.reject(new Error('away')) }, await poolOf('away')]
     let current: { query(statement: { text: string }): Promise<unknown> } = away
     const switching = { query: (statement: { text: string }) => current.query(statement) }

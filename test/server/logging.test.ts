@@ -13,7 +13,7 @@ function recorded() {
   return { logger, lines, parsed: () => lines.map((line) => JSON.parse(line)) }
 }
 
-test('pino gets the message, the level and the details', () => {
+test('a pino logger gets the message, the level and the details', () => {
   const { logger, parsed } = recorded()
   logger.debug('One.')
   logger.info('Two.', { a: 1 })
@@ -27,7 +27,7 @@ test('pino gets the message, the level and the details', () => {
   ])
 })
 
-test('each answer is a line with its path, its status and how long it took', async () => {
+test('each response is logged with its path, its status and its duration', async () => {
   const { logger, parsed } = recorded()
   const { ask } = serviceOf({ logger })
   await ask('bootstrap')
@@ -38,7 +38,7 @@ test('each answer is a line with its path, its status and how long it took', asy
   ])
 })
 
-test('no line holds a credential, wherever it came and whatever became of it', async () => {
+test('no log line contains a credential, wherever it was sent and whatever the response', async () => {
   const { logger, lines } = recorded()
   const { service } = serviceOf({ logger, authenticate: jwtAuthentication({ secret }) })
   const good = await signToken({ secret, userId: 'ann' })
@@ -64,7 +64,7 @@ test('no line holds a credential, wherever it came and whatever became of it', a
   }
 })
 
-test('an authentication that quotes a credential, as it came or within an address, puts none into the log', async () => {
+test('an error of `authenticate` that quotes a credential, plain or in a URL, is logged without it', async () => {
   const { logger, parsed } = recorded()
   const authenticate = async ({ headers }: Request) => {
     const value = headers.get('x-api-key') ?? headers.get('authorization')?.replace('Bearer ', '') ?? ''

@@ -22,7 +22,7 @@ function logWith(retention: Retention) {
   return { time, clock, log, send, horizon }
 }
 
-test('the log in memory forgets each ten minutes what is older than asked, and no record', async () => {
+test('every ten minutes, the log in memory forgets changes above the maximum age, and no records', async () => {
   const { time, log, horizon } = logWith({ maxAgeMs: hour })
   for (const id of ['1', '2', '3']) {
     await time.advance(4 * minute)
@@ -43,7 +43,7 @@ test('the log in memory forgets each ten minutes what is older than asked, and n
   expect(time.timers).toBe(0)
 })
 
-test('it keeps as many of the newest changes as asked', async () => {
+test('the log in memory keeps the maximum number of the newest changes', async () => {
   const { time, log, horizon } = logWith({ maxChanges: 2.5 })
   for (const id of ['1', '2', '3', '4']) await log.write([insert(id)], asService)
   await time.advance(10 * minute)
@@ -52,7 +52,7 @@ test('it keeps as many of the newest changes as asked', async () => {
   await log.close()
 })
 
-test('what is sent again past the age of its verdict is expired, and happens once all the same', async () => {
+test('a transaction that is repeated after its verdict was forgotten is rejected as expired, and applied once', async () => {
   const { time, clock, log, send } = logWith({ maxVerdictAgeMs: 7 * day })
   const id = idAt(clock.now())
   const first = await send(id)
@@ -70,7 +70,7 @@ test('what is sent again past the age of its verdict is expired, and happens onc
   await log.close()
 })
 
-test('a verdict is kept where it or its id is young, or its id tells no time', async () => {
+test('a verdict is kept if it or its id is young, or if its id contains no time', async () => {
   const { time, clock, log, send } = logWith({ maxVerdictAgeMs: 7 * day })
   const [ahead, old] = [idAt(clock.now() + 8 * day), idAt(clock.now() - 7 * day)]
   const verdicts = [await send(ahead), await send('a'), await send(old)]
@@ -84,7 +84,7 @@ test('a verdict is kept where it or its id is young, or its id tells no time', a
   await log.close()
 })
 
-test('a service with its data in memory forgets what it is told to', async () => {
+test('a service in memory applies its retention options', async () => {
   const { service, clock, ask } = serviceOf({ database: 'memory:', retention: { maxChanges: 1 } })
   await service.write([insert('1'), insert('2')])
   expect((await ask('delta?since=0')).status).toBe(200)

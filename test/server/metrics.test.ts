@@ -13,11 +13,11 @@ async function linesOf({ service }: ReturnType<typeof serviceOf>, authorization?
 }
 
 describe('/metrics', () => {
-  test('is not there unless it is asked for', async () => {
+  test('does not exist by default', async () => {
     expect((await serviceOf().service.fetch(asked())).status).toBe(401)
   })
 
-  test('tells how many requests there were, how long they took, the sockets, and where the log is', async () => {
+  test('shows the number and duration of requests, the number of sockets, and the position of the log', async () => {
     const scene = serviceOf({ metrics: prometheusMetrics() })
     const { service, ask, connect } = scene
     await service.write([insert('1'), insert('2')])
@@ -53,7 +53,7 @@ describe('/metrics', () => {
     expect(await linesOf(scene)).toContain('instep_sockets 1')
   })
 
-  test('goes on while the log cannot be read', async () => {
+  test('works while the log cannot be read', async () => {
     const scene = serviceOf({ metrics: prometheusMetrics() })
     await scene.service.write([insert('1'), insert('2')])
     await scene.log.trim(1)
@@ -67,7 +67,7 @@ describe('/metrics', () => {
     expect(lines).toContain('instep_log_head 2')
   })
 
-  test('that fail leave the answers as they are, and are told of in the log', async () => {
+  test('that fail do not change responses, and are logged', async () => {
     const logged: unknown[] = []
     const logger = { ...silentLogger, error: (...line: unknown[]) => void logged.push(line) }
     const metrics = {
@@ -80,7 +80,7 @@ describe('/metrics', () => {
     expect(logged).toEqual([['A response could not be counted.', expect.objectContaining({ reason: 'no' })]])
   })
 
-  test('tells in seconds how long answers took', async () => {
+  test('shows durations in seconds', async () => {
     const metrics = prometheusMetrics()
     await metrics.ready?.()
     metrics.answered({ endpoint: 'delta', status: 200, ms: 250 })
@@ -91,14 +91,14 @@ describe('/metrics', () => {
     expect(bounds.join()).toBe('0.001,0.005,0.01,0.05,0.1,0.5,1,5,30,+Inf')
   })
 
-  test('count nothing before they are made, and hurt no answer', async () => {
+  test('count nothing before they are created, and do not affect responses', async () => {
     const metrics = prometheusMetrics()
     metrics.answered({ endpoint: 'delta', status: 200, ms: 250 })
     const shown = await metrics.show(asked(), async () => ({ sockets: 0, log: undefined }))
     expect(await shown.text()).not.toContain('instep_http_requests_total{')
   })
 
-  test('goes on where the log does not answer, and asks it once for all who look', async () => {
+  test('works if the log does not answer, and reads it once for concurrent requests', async () => {
     const scene = serviceOf({ metrics: prometheusMetrics() })
     let reads = 0
     scene.log.position = () => {
@@ -111,7 +111,7 @@ describe('/metrics', () => {
     expect(reads).toBe(1)
   })
 
-  test('asks for its token, where it has one, before the database is asked for anything', async () => {
+  test('requires its token, if it has one, before it reads the database', async () => {
     const scene = serviceOf({ metrics: prometheusMetrics({ token: 'of-the-monitoring' }) })
     const { position } = scene.log
     scene.log.position = () => new Promise(() => {})
@@ -125,18 +125,18 @@ describe('/metrics', () => {
     expect(await linesOf(scene, 'Bearer of-the-monitoring')).toContain('instep_sockets 0')
   })
 
-  test('is not opened to everybody by a token that is empty', () => {
+  test('is not public if its token is empty', () => {
     expect(() => prometheusMetrics({ token: '' })).toThrow(expect.objectContaining({ option: 'token' }))
   })
 
-  test('count for two services that begin at once', async () => {
+  test('count for two services that start at the same time', async () => {
     const metrics = prometheusMetrics({ registry: new Registry() })
     const [one, other] = [serviceOf({ metrics }), serviceOf({ metrics })]
     await Promise.all([one.ask('bootstrap'), other.ask('bootstrap')])
     expect(await linesOf(one)).toContain('instep_http_requests_total{endpoint="bootstrap",status="200"} 2')
   })
 
-  test('are made once what stood in their way is gone', async () => {
+  test('are created once the cause of a failure is gone', async () => {
     const registry = new Registry()
     const name = 'instep_sockets'
     const other = new Counter({ name, help: 'Of another.', registers: [registry] })
@@ -151,7 +151,7 @@ describe('/metrics', () => {
     expect(registry.getMetricsAsArray()).toHaveLength(6)
   })
 
-  test('can be elsewhere, and in the registry of the application', async () => {
+  test('can have another path, and use the registry of the application', async () => {
     const registry = new Registry()
     new Counter({ name: 'own', help: 'Of the application.', registers: [registry] }).inc()
     const { service } = serviceOf({ metrics: prometheusMetrics({ registry, path: '/internal/metrics' }) })

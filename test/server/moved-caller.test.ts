@@ -4,7 +4,7 @@ import type { TxOp } from '../../src/protocol/tx.ts'
 import { VirtualNetwork, virtualEnvironment } from '../support/virtual.ts'
 import { serviceOf } from './harness.ts'
 
-test('invariant 62: who moves to another organization keeps no row of the old one, and gets all of the new one', async () => {
+test('invariant 62: a user who moves to another organization keeps no row of the old one, and gets all of the new one', async () => {
   let organizationId = 'acme'
   const { service, clock } = serviceOf({
     ownerField: 'organizationId',
@@ -83,7 +83,7 @@ describe('a user whose teams change', () => {
       .map(({ id }) => id)
       .sort()
 
-  test('invariant 77: leaves one team for another at once, and keeps nothing of it, on disk either', async () => {
+  test('invariant 77: keeps no record of a team after leaving it for another, not on disk either', async () => {
     const { state, service, clock, network, open } = await setUp()
     const client = await open()
     expect(idsOf(client)).toEqual(['a', 'own'])
@@ -97,7 +97,7 @@ describe('a user whose teams change', () => {
     expect(idsOf(await open())).toEqual(['b', 'b2', 'own'])
   })
 
-  test('invariant 77: is told by the open socket within `recheckMs`', async () => {
+  test('invariant 77: is noticed by an open socket within `recheckMs`', async () => {
     const { state, clock, open } = await setUp()
     const client = await open()
     state.owners = ['user:ann']
@@ -112,7 +112,7 @@ describe('a user whose teams change', () => {
     await clock.until(client.close())
   })
 
-  test('invariant 77: who was away meanwhile keeps nothing of the left team after the next sync', async () => {
+  test('invariant 77: keeps no record of a team that was left offline, after the next sync', async () => {
     const { state, clock, open } = await setUp()
     await clock.until((await open()).close())
     state.owners = ['team:b']

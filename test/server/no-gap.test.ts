@@ -38,7 +38,7 @@ class SlowLog extends MemoryLog {
   }
 }
 
-test('invariant 15: what is written between a bootstrap and the socket’s subscription is delivered', async () => {
+test('invariant 15: a write between a bootstrap and the subscription of the socket is delivered', async () => {
   const times = fc.array(fc.nat(150), { minLength: 10, maxLength: 50 })
   await fc.assert(
     fc.asyncProperty(fc.integer(), times, fc.nat(80), async (seed, writes, opensAt) => {

@@ -50,26 +50,29 @@ describe('over HTTP/2', () => {
     return [answer[':status'], JSON.parse(body)]
   }
 
-  test.each(['in the clear', 'over TLS'])('requests are answered as over HTTP/1, %s', async (how) => {
-    const { key, cert } = certificate()
-    const handle = nodeHandler(service)
-    const server = how === 'over TLS' ? createSecureServer({ key, cert }, handle) : createHttp2(handle)
-    const port = await listening(server)
-    const secure = how === 'over TLS' ? { ca: cert } : undefined
-    const authorization = 'Bearer good'
-    const delta = await asking(port, secure, { ':path': '/sync/v1/delta?since=0', authorization })
-    expect(delta).toMatchObject([200, { sid: 1, frames: [{ id: '1' }] }])
-    expect(await asking(port, secure, { ':path': '/sync/v1/bootstrap' })).toMatchObject([
-      401,
-      { error: { code: 'no_token' } },
-    ])
-    const plain = await asking(port, secure, { ':path': '/sync/v1/ws', authorization })
-    expect(plain).toMatchObject([426, { error: { code: 'upgrade_required' } }])
-    const odd = await asking(port, secure, { ':path': '/sync/v1/delta', ':method': 'TRACE' })
-    expect(odd).toMatchObject([400, { error: { code: 'bad_request' } }])
-  })
+  test.each(['in the clear', 'over TLS'])(
+    'requests get the same responses as over HTTP/1, %s',
+    async (how) => {
+      const { key, cert } = certificate()
+      const handle = nodeHandler(service)
+      const server = how === 'over TLS' ? createSecureServer({ key, cert }, handle) : createHttp2(handle)
+      const port = await listening(server)
+      const secure = how === 'over TLS' ? { ca: cert } : undefined
+      const authorization = 'Bearer good'
+      const delta = await asking(port, secure, { ':path': '/sync/v1/delta?since=0', authorization })
+      expect(delta).toMatchObject([200, { sid: 1, frames: [{ id: '1' }] }])
+      expect(await asking(port, secure, { ':path': '/sync/v1/bootstrap' })).toMatchObject([
+        401,
+        { error: { code: 'no_token' } },
+      ])
+      const plain = await asking(port, secure, { ':path': '/sync/v1/ws', authorization })
+      expect(plain).toMatchObject([426, { error: { code: 'upgrade_required' } }])
+      const odd = await asking(port, secure, { ':path': '/sync/v1/delta', ':method': 'TRACE' })
+      expect(odd).toMatchObject([400, { error: { code: 'bad_request' } }])
+    },
+  )
 
-  test('a request has the address that it names', async () => {
+  test('a request has the URL that it names', async () => {
     const urls: string[] = []
     const fetch = async ({ url }: Request) => {
       urls.push(url)
@@ -80,7 +83,7 @@ describe('over HTTP/2', () => {
     expect(urls).toEqual([`http://localhost:${port}/sync/v1/delta?since=0`])
   })
 
-  test('a body that is too long keeps nothing open behind its answer', async () => {
+  test('the connection of a body that is too long does not stay open after the response', async () => {
     const handled = new Deferred<void>()
     const handle = nodeHandler(service)
     const answer = async (...[incoming, outgoing]: Parameters<typeof handle>) => {
@@ -123,7 +126,7 @@ function trusting(ca: Buffer): Partial<Environment> {
 test.each([
   ['HTTPS', false],
   ['HTTP/2 that allows HTTP/1', true],
-])('over %s a client reads, writes, and is pushed on its socket', async (_, isHttp2) => {
+])('over %s, a client reads, writes, and receives pushes on its socket', async (_, isHttp2) => {
   const { key, cert } = certificate()
   const handle = nodeHandler(service)
   const server = isHttp2
@@ -150,14 +153,14 @@ test.each([
   sockets.terminate()
 })
 
-test('a host that goes on as a path is none, and leads nowhere', async () => {
+test('an invalid `Host` header with a path is refused, and changes no URL', async () => {
   const socket = connectTcp(await listening(createServer(nodeHandler(service))), '127.0.0.1')
   const fields = 'Host: x/sync/v1/bootstrap?\r\nAuthorization: Bearer good\r\n'
   socket.write(`GET /elsewhere HTTP/1.1\r\n${fields}\r\n`)
   expect(await text(socket)).toMatch(/^HTTP\/1.1 400 /)
 })
 
-test('a request for a socket that is refused ends its connection, whether the other side does or not', async () => {
+test('a refused socket request ends its connection, whether the client closes it or not', async () => {
   const server = createServer(nodeHandler(service))
   attachSockets(server, service)
   const socket = connectTcp({ port: await listening(server), host: '127.0.0.1', allowHalfOpen: true })
@@ -170,7 +173,7 @@ test('a request for a socket that is refused ends its connection, whether the ot
   await new Promise((resolve) => server.close(resolve))
 })
 
-describe('sockets that are closed', () => {
+describe('closed sockets', () => {
   /** A socket that is open and never answers, and the server that it is open on. */
   const deaf = async () => {
     const server = createServer(nodeHandler(service))
@@ -185,7 +188,7 @@ describe('sockets that are closed', () => {
     return { server, sockets, socket }
   }
 
-  test('end soon, though the client does not answer', async () => {
+  test('end soon if the client does not confirm the close', async () => {
     const { server, sockets, socket } = await deaf()
     const ended = once(socket, 'close')
     const began = performance.now()
@@ -195,7 +198,7 @@ describe('sockets that are closed', () => {
     expect(performance.now() - began).toBeLessThan(10_000)
   })
 
-  test('at once, end without an answer, and so does one whose request fails', async () => {
+  test('end without a response when they are terminated, and so does one whose request fails', async () => {
     const { sockets, socket } = await deaf()
     const ended = once(socket, 'close')
     sockets.terminate()
@@ -206,7 +209,7 @@ describe('sockets that are closed', () => {
     await expect(once(asking, 'open')).rejects.toThrow('socket hang up')
   })
 
-  test('are no more of them, though they were asked for before', async () => {
+  test('are not opened for earlier requests', async () => {
     const [asked, decided] = [new Deferred<void>(), new Deferred<void>()]
     const server = createServer()
     const sockets = attachSockets(server, {
@@ -227,7 +230,7 @@ describe('sockets that are closed', () => {
     await new Promise((resolve) => server.close(resolve))
   })
 
-  test('leave the server to others, and none is opened any more', async () => {
+  test('leave the server to other handlers, and no further socket opens', async () => {
     const { server, sockets } = await deaf()
     sockets.close()
     expect(server.listenerCount('upgrade')).toBe(0)
@@ -236,9 +239,13 @@ describe('sockets that are closed', () => {
 })
 
 test.each([
-  ['for lack of a package says which', new ConfigurationError('hono', 'Install hono.'), 'Install hono.'],
-  ['for another reason tells its log alone', new Error('secret'), 'The service cannot answer.'],
-])('a service that cannot begin to answer, %s', async (_, error, message) => {
+  [
+    'since a package is missing, names the package',
+    new ConfigurationError('hono', 'Install hono.'),
+    'Install hono.',
+  ],
+  ['for another reason, says why only in its log', new Error('secret'), 'The service cannot answer.'],
+])('a service that cannot start, %s', async (_, error, message) => {
   const logged: unknown[] = []
   const logger = { ...silentLogger, error: (...line: unknown[]) => void logged.push(line) }
   const handle = nodeHandler({ fetch: () => Promise.reject(error) }, { logger })
@@ -249,7 +256,7 @@ test.each([
   expect(logged).toEqual([['The service cannot answer.', { reason: error.message }]])
 })
 
-test('a service that cannot begin to answer lets a page of another origin ask, to read why', async () => {
+test('a service that cannot start answers preflights, so that a page can read the reason', async () => {
   const handle = nodeHandler({ fetch: () => Promise.reject(new Error('no')) })
   const port = await listening(createServer(handle))
   const { ok, headers } = await fetch(`http://127.0.0.1:${port}/sync/v1/delta`, { method: 'OPTIONS' })
@@ -268,7 +275,7 @@ function readingFirst() {
   return listening(server)
 }
 
-test('a request whose body was read before is a fault of the server, which refuses nothing that a client wrote', async () => {
+test('a request whose body was read before is a fault of the server, and rejects nothing that a client wrote', async () => {
   const port = await readingFirst()
   const baseUrl = `http://127.0.0.1:${port}/sync/v1`
   const client = new SyncClient({ baseUrl, token: 'good', logger: silentLogger })
@@ -287,7 +294,7 @@ test('a request whose body was read before is a fault of the server, which refus
   expect(transaction.state).not.toBe('rejected')
 })
 
-test('a request whose body was read before is answered where it needs none, and to whoever may ask', async () => {
+test('a request whose body was read before is answered if it needs no body, and if the caller may send it', async () => {
   const port = await readingFirst()
   const asked = async (method: string, endpoint: string, body?: string, token = 'good') => {
     const init = {

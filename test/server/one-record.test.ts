@@ -10,7 +10,7 @@ import { insert, remove, update } from './harness.ts'
 import { asService } from './log-contract/support.ts'
 import { make, put, tx, txServiceOf } from './tx-support.ts'
 
-test('many ops on a record of many fields take the service no longer than their own length', async () => {
+test('the time for many ops on a large record depends only on the length of the ops', async () => {
   const { codes } = txServiceOf()
   const fields = Object.fromEntries(Array.from({ length: 80_000 }, (_, n) => [`f${n.toString(36)}`, 1]))
   await codes([tx('a', [make('1', fields)])])
@@ -20,7 +20,7 @@ test('many ops on a record of many fields take the service no longer than their 
   expect(performance.now() - began).toBeLessThan(5_000)
 })
 
-test('how long a copy is, is known after every change', () => {
+test('the length of a copy is known after every change', () => {
   const fields = fc.dictionary(fc.constantFrom('a', 'b', 'ü', '"', ''), fc.jsonValue({ maxDepth: 1 }), {
     maxKeys: 3,
   })
@@ -41,7 +41,7 @@ test('how long a copy is, is known after every change', () => {
   )
 })
 
-test('each op of a transaction is measured with those before it', async () => {
+test('the record is measured after each op of a transaction', async () => {
   const { codes } = txServiceOf({ maxRecordBytes: 100 })
   const text = 'x'.repeat(40)
   const growing = [make('1'), update('1', { a: text }), update('1', { b: text })]
@@ -51,7 +51,7 @@ test('each op of a transaction is measured with those before it', async () => {
   expect(await codes([tx('c', turning)])).toEqual(['accepted'])
 })
 
-test('what is told of an op holds nothing of those that follow it', async () => {
+test('the frame of an op does not contain changes of later ops', async () => {
   const { log, codes } = txServiceOf()
   await codes([
     tx('a', [
@@ -83,7 +83,7 @@ test('what is told of an op holds nothing of those that follow it', async () => 
   ])
 })
 
-test('a transaction that is refused changes nothing of the record that it had changed', async () => {
+test('a rejected transaction leaves the record unchanged', async () => {
   const { log, codes, json } = txServiceOf()
   await log.write([insert('1', { n: 0 })], asService)
   const ops = [update('1', { n: 1 }), update('1', { n: 2 }), update('none', {})]
@@ -91,7 +91,7 @@ test('a transaction that is refused changes nothing of the record that it had ch
   expect((await json('bootstrap')).rows).toMatchObject([{ v: 1, p: { n: 0 } }])
 })
 
-test('an op that breaks a field which it does not write is refused, also behind one that was fine', async () => {
+test('an op that breaks a field which it does not write is refused, even after a valid op', async () => {
   const schema = z
     .looseObject({ from: z.number(), to: z.number() })
     .refine(({ from, to }) => from <= to, { path: ['to'], message: 'ends before it begins' })
@@ -101,7 +101,7 @@ test('an op that breaks a field which it does not write is refused, also behind 
   expect(await codes([tx('c', [update('1', { from: 2 }), update('1', { from: 3 })])])).toEqual(['accepted'])
 })
 
-test('a record has to satisfy its model as the transaction leaves it, which is looked at once', async () => {
+test('a record is checked against its model once, after the last op', async () => {
   let checks = 0
   const schema = z.looseObject({ n: z.number() }).refine(() => {
     checks += 1
@@ -117,16 +117,16 @@ test('a record has to satisfy its model as the transaction leaves it, which is l
   expect(await codes([tx('e', [make('1', { n: 'x' }), update('1', { m: 1 })])])).toEqual(['invalid'])
 })
 
-test('a record that is replaced has to satisfy its model, whatever was wrong with it before', async () => {
+test('a replaced record is checked against its model, whatever issues it had before', async () => {
   const { log, codes } = txServiceOf({ models: { Todo: z.looseObject({ n: z.number() }) } })
   await log.write([insert('1', {})], asService)
   expect(await codes([tx('a', [update('1', { m: 1 })])])).toEqual(['accepted'])
   expect(await codes([tx('b', [update('1', { m: 2 }), put('1', { m: 3 })])])).toEqual(['invalid'])
 })
 
-test('a log that keeps no copies has each op checked by itself', () => {
+test('a log without copies has each op checked separately', () => {
   const models = defineModels({ Todo: z.looseObject({ n: z.number() }) })
   const judge = ownershipJudge({ ownerField: 'userId', models, owners: ['ann'] })
-  expect(judge(undefined, make('1', { n: 1 }), false).told).toHaveLength(1)
+  expect(judge(undefined, make('1', { n: 1 }), false).changes).toHaveLength(1)
   expect(() => judge(undefined, make('1'), false)).toThrow('breaks its model')
 })

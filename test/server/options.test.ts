@@ -46,13 +46,13 @@ test.each([
   { maxReaders: 0 },
   { maxWaitMs: '10s' },
   { retention: 7 },
-])('%j is refused, and the option is named', (options) => {
+])('%j is refused, and the error names the option', (options) => {
   const [option = ''] = Object.keys(options).slice(-1)
   expect(() => serviceWith(options)).toThrow(`\`${option}\` must be `)
 })
 
 test.each(['maxWaitMs', 'readerIdleMs', 'spoolAfterMs', 'maxReadMs'])(
-  '%s is a time that a timer and PostgreSQL take, and no other is taken for it',
+  '%s accepts only times that a timer and PostgreSQL accept',
   async (option) => {
     const message = `\`${option}\` must be a number of ms from 1 to 2147483647.`
     for (const value of [0, 0.5, 2_147_483_648, Number.POSITIVE_INFINITY, Number.NaN]) {
@@ -69,7 +69,7 @@ test.each<[object, string]>([
   [{ maxVerdictAgeMs: 3_599_999 }, 'retention.maxVerdictAgeMs'],
   [{ maxVerdictAgeMs: Number.NaN }, 'retention.maxVerdictAgeMs'],
   [{ maxAge: 1 }, 'retention.maxAge'],
-])('what is to be forgotten is refused where it is no age and no number: %j', async (retention, option) => {
+])('an invalid retention is refused: %j', async (retention, option) => {
   expect(() => serviceWith({ retention })).toThrow(expect.objectContaining({ option }))
   const options = { retention } as SqlLogOptions
   await expect(openSqlLog('memory:', options)).rejects.toMatchObject({ option })
@@ -77,12 +77,12 @@ test.each<[object, string]>([
   expect(() => new MemoryLog({ ...options, ...environment })).toThrow(expect.objectContaining({ option }))
 })
 
-test('an option that does not exist is refused, and those that do are named', () => {
+test('an unknown option is refused, and the error lists the known ones', () => {
   const misspelt = () => serviceWith({ allowedOrigin: ['https://app.test'] })
   expect(misspelt).toThrow('`allowedOrigin` is no option; expected one of database, ')
 })
 
-test('invariant 56: origins of pages, and of applications with a scheme of their own, are let in whole', async () => {
+test('invariant 56: origins of pages and of applications with a custom scheme are accepted', async () => {
   const allowedOrigins = ['https://app.test', 'http://localhost:5173', 'capacitor://localhost']
   const { ask } = serviceOf({ allowedOrigins })
   const statusFor = async (origin: string) =>
@@ -103,7 +103,7 @@ test('an option that is undefined has its default', async () => {
   expect((await service.fetch(new Request('https://sync.test/healthz'))).status).toBe(200)
 })
 
-test('an option of the log’s is refused where the log is open already, unless it is undefined', () => {
+test('an option of the log is refused if the log is open already, unless it is undefined', () => {
   const { log: database } = serviceOf()
   expect(serviceWith({ database, retention: undefined }).path).toBe('/sync/v1')
   const wrong = expect.objectContaining({ name: 'ConfigurationError', option: 'retention' })

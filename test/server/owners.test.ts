@@ -39,7 +39,7 @@ function teams(members: Record<string, readonly string[] | undefined>) {
 }
 
 describe('a caller of several owners', () => {
-  test('sees the records of each of them, and of nobody else', async () => {
+  test('sees the records of each owner, and no others', async () => {
     const { service, idsOf } = teams({ ann: ['user:ann', 'team:a'], bob: ['team:a'], cid: [] })
     await service.write([insert('1', 'user:ann'), insert('2', 'team:a'), insert('3', 'team:b')])
     expect(await idsOf('ann')).toEqual(['1', '2'])
@@ -47,14 +47,14 @@ describe('a caller of several owners', () => {
     expect(await idsOf('cid')).toEqual([])
   })
 
-  test('inserts for the first owner, unless the record names another one of the caller', async () => {
+  test('inserts for the first owner, unless the record names another of its owners', async () => {
     const { codeOf, ownerOf } = teams({ ann: ['user:ann', 'team:a'] })
     expect(await codeOf('ann', insert('1'), insert('2', 'team:a'))).toBe('accepted')
     expect(await ownerOf('ann', '1')).toBe('user:ann')
     expect(await ownerOf('ann', '2')).toBe('team:a')
   })
 
-  test('cannot insert for a foreign owner, nor move a record to one', async () => {
+  test('cannot insert for another owner, nor move a record to one', async () => {
     const { codeOf, ownerOf } = teams({ ann: ['user:ann', 'team:a'] })
     await codeOf('ann', insert('1'))
     expect(await codeOf('ann', insert('2', 'team:b'))).toBe('forbidden')
@@ -63,14 +63,14 @@ describe('a caller of several owners', () => {
     expect(await ownerOf('ann', '1')).toBe('team:a')
   })
 
-  test('leaves a record with its owner by a put that names none', async () => {
+  test('leaves a record with its owner by a `put` that names none', async () => {
     const { codeOf, ownerOf } = teams({ ann: ['user:ann', 'team:a'] })
     const put: TxOp = { op: 'i', t: 'Todo', id: '1', p: { n: 1 }, put: true }
     expect(await codeOf('ann', insert('1', 'team:a'), put)).toBe('accepted')
     expect(await ownerOf('ann', '1')).toBe('team:a')
   })
 
-  test('without any owner writes nothing that needs one', async () => {
+  test('without any owner, can write nothing that needs one', async () => {
     const { service, codeOf } = teams({ ann: [] })
     await service.write([insert('1', 'team:a')])
     expect(await codeOf('ann', insert('2'))).toBe('forbidden')
@@ -91,7 +91,7 @@ describe('a caller of several owners', () => {
     ])
   })
 
-  test('whose credentials name no owner is told so', async () => {
+  test('whose credentials name no owner gets an error that says so', async () => {
     const { ask } = teams({ ann: undefined })
     const response = await ask('bootstrap')
     expect(response.status).toBe(403)
@@ -101,7 +101,7 @@ describe('a caller of several owners', () => {
   })
 
   test.each([['team:a'], [['team:a', 7]], [['']], [['team\0']], [{}]])(
-    'whose owners are %j, is not let in, and the log says why',
+    'whose owners are %j is refused, and the log says why',
     async (owners) => {
       const { ask, lines } = serviceOf({
         authenticate: async () => ({ userId: 'ann', owners }) as never,
@@ -112,7 +112,7 @@ describe('a caller of several owners', () => {
   )
 })
 
-test('invariant 76: who sees only the old owner of a move loses the record, who sees the new one gets it whole, and who sees both never misses it', async () => {
+test('invariant 76: a moved record is removed for callers of its old owner, sent whole to callers of its new owner, and never missing for callers of both', async () => {
   const { service, json, connect } = teams({ old: ['team:a'], next: ['team:b'], both: ['team:b', 'team:a'] })
   await service.write([insert('1', 'team:a', { title: 'x' })])
   const sockets = { old: await connect('old'), next: await connect('next'), both: await connect('both') }
@@ -138,7 +138,7 @@ describe('the epoch', () => {
     return new Set(found).size
   }
 
-  test('covers the set of owners, not their order', async () => {
+  test('depends on the set of owners, not on their order', async () => {
     expect(await epochs(['team:a', 'team:b'], ['team:b', 'team:a'], ['team:a', 'team:b', 'team:a'])).toBe(1)
     expect(await epochs(['team:a', 'team:b'], ['team:a'], [], ['team:a', 'team:c'], ['team:a,team:b'])).toBe(
       5,
@@ -146,8 +146,8 @@ describe('the epoch', () => {
   })
 })
 
-describe('the sockets of many who are revoked at once', () => {
-  test('are closed within a minute, not all at once, and get nothing meanwhile', async () => {
+describe('the sockets of many callers that are revoked at once', () => {
+  test('are closed within a minute, at different times, and receive no change meanwhile', async () => {
     const { service, clock, connect } = teams({ ann: ['team:a'] })
     const sockets = await Promise.all(Array.from({ length: 300 }, () => connect('ann')))
     service.revoke(() => true)

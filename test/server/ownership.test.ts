@@ -8,7 +8,7 @@ import { type FakeSocket, insert, serviceOf, update } from './harness.ts'
 
 const users = ['ann', 'bob', 'cid'] as const
 
-test('invariant 46: a record that moves is removed for its old owner, and comes whole to its new one', async () => {
+test('invariant 46: a moved record is removed for its old owner, and sent whole to its new owner', async () => {
   const { service, json, connect } = serviceOf()
   await service.write([insert('1', { title: 'x' })])
   const [old, next] = [await connect('ann'), await connect('bob')]
@@ -22,7 +22,7 @@ test('invariant 46: a record that moves is removed for its old owner, and comes 
   expect(next.pushes).toMatchObject([{ sid: 3, frames: [arrival] }])
 })
 
-test('invariant 46: in an organization every member sees what belongs to it, and nobody else does', async () => {
+test('invariant 46: in an organization, every member sees its records, and nobody else does', async () => {
   const { service, json } = serviceOf({ ownerField: 'organizationId' })
   const seen = async (user: string) => (await json('bootstrap', { user })).rows.map((row) => row.id)
   await service.write([{ op: 'i', t: 'Todo', id: '1', p: { organizationId: 'acme', userId: 'cid' } }])
@@ -46,7 +46,7 @@ const step = fc.record({
   reads: fc.subarray([...users]),
 })
 
-test('invariant 47: no byte of a record that was never the caller’s is in any answer or push', async () => {
+test('invariant 47: no response or push contains a byte of a record that the caller never owned', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
       const { service, ask, json, connect } = serviceOf()
@@ -90,7 +90,7 @@ test('invariant 47: no byte of a record that was never the caller’s is in any 
   )
 })
 
-test('invariant 75: callers of many owners get what is theirs, and nothing that is not everybody’s', async () => {
+test('invariant 75: callers with many owners get the records of these, and no others', async () => {
   const { clock, random } = serviceOf()
   await fc.assert(
     fc.asyncProperty(ownersSteps, async (steps) => {

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { peer } from '../../src/server/optional-peer.ts'
+import { loadPeer } from '../../src/server/optional-peer.ts'
 
 /** What Node says of `import()` or `require` of what is not there. */
 const missing = (code: string) => Object.assign(new Error("Cannot find package 'hono'"), { code })
 
 test.each(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'])(
-  'a package that is not there is asked for (%s)',
+  'an error asks for a missing package (%s)',
   async (code) => {
-    await expect(peer('hono', () => Promise.reject(missing(code)))).rejects.toMatchObject({
+    await expect(loadPeer('hono', () => Promise.reject(missing(code)))).rejects.toMatchObject({
       name: 'ConfigurationError',
       option: 'hono',
       message: '`instep/server` needs the package `hono`; install it with `npm install hono`.',
@@ -15,9 +15,9 @@ test.each(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'])(
   },
 )
 
-test('of a package that is there and fails, it is told why', async () => {
+test('an error says why an installed package does not load', async () => {
   const cause = new TypeError('A dynamic import callback was not specified.')
-  await expect(peer('hono', () => Promise.reject(cause))).rejects.toMatchObject({
+  await expect(loadPeer('hono', () => Promise.reject(cause))).rejects.toMatchObject({
     name: 'ConfigurationError',
     option: 'hono',
     message: 'The package `hono` cannot be loaded: A dynamic import callback was not specified.',

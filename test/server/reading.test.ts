@@ -18,7 +18,7 @@ async function filled() {
   return made
 }
 
-test('the service reads a record with its id, or nothing', async () => {
+test('the service reads a record with its id, or undefined', async () => {
   const { service } = serviceOf()
   await service.write([insert('1', { title: 'Mend it' })])
   expect(await service.read('Todo', '1')).toEqual({ id: '1', userId: 'ann', title: 'Mend it' })
@@ -26,7 +26,7 @@ test('the service reads a record with its id, or nothing', async () => {
   expect(await service.read('Todo', '')).toBeUndefined()
 })
 
-test('a query gives all records of a type in the order of their ids', async () => {
+test('a query returns all records of a type in the order of their ids', async () => {
   const { service } = await filled()
   const records = await all(service.query('Todo'))
   expect(records).toHaveLength(2_501)
@@ -34,7 +34,7 @@ test('a query gives all records of a type in the order of their ids', async () =
   expect(await all(service.query('Note'))).toEqual([])
 })
 
-test('a query takes an owner, conditions, a limit and a place to begin after', async () => {
+test('a query accepts an owner, conditions, a limit and an id to start after', async () => {
   const { service } = await filled()
   const idsOf = async (...args: Parameters<typeof service.query>) =>
     (await all(service.query(...args))).map(({ id }) => id)
@@ -73,7 +73,7 @@ test('the service lists the owners that have records', async () => {
   expect(await all(service.owners())).toEqual(['ann', 'bob'])
 })
 
-test('a user who leaves is removed in batches, from clients, history and results', async () => {
+test('removing a user removes the records in batches, from clients, history and results', async () => {
   const { service, json, connect } = await filled()
   const socket = await connect()
   expect(await service.remove({ owner: 'ann' })).toEqual({ records: 2_500 })
@@ -85,7 +85,7 @@ test('a user who leaves is removed in batches, from clients, history and results
   expect(await service.remove({ owner: 'ann' })).toEqual({ records: 0 })
 })
 
-test('a removal that failed goes on when it is called again', async () => {
+test('a removal that failed continues when it is called again', async () => {
   const log = new MemoryLog({ clock: new VirtualClock(), random: seededRandom(1) })
   const { service } = serviceOf({ database: log })
   await service.write(Array.from({ length: 1_500 }, (_, n) => insert(String(n), { n })))
@@ -100,7 +100,7 @@ test('a removal that failed goes on when it is called again', async () => {
   expect(await all(service.owners())).toEqual([])
 })
 
-test('the results of a user’s transactions are forgotten with the user, and those of others are not', async () => {
+test('a removal forgets the results of the user’s transactions, and not those of others', async () => {
   const { service, send } = txServiceOf({
     authorize: () => ({ message: 'No.', details: { said: 'private' } }),
   })
@@ -111,7 +111,7 @@ test('the results of a user’s transactions are forgotten with the user, and th
   expect(await send(sent)).toEqual(first)
 })
 
-test('a removal needs an owner', async () => {
+test('a removal without an owner is refused', async () => {
   const { service } = serviceOf()
   await expect(service.remove({ owner: '' })).rejects.toThrow('`owner` must be a name.')
   await expect(service.remove({} as { owner: string })).rejects.toThrow('`owner` must be a name.')

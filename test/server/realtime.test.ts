@@ -6,7 +6,7 @@ import { settle } from '../support/virtual.ts'
 import { FakeSocket, insert, remove, requestTo, serviceOf, update } from './harness.ts'
 import { asService } from './log-contract/support.ts'
 
-test('hello comes first, with the position, the epoch, the features and the longest silence', async () => {
+test('`hello` is the first message, with the position, the epoch, the features and the heartbeat', async () => {
   const { service, json, connect } = serviceOf({ heartbeatMs: 9_000 })
   await service.write([insert('1')])
   const socket = await connect()
@@ -32,7 +32,7 @@ test('a write is pushed at once to every socket of its owner, in one message, an
   expect(readPush(first.texts[1])).toMatchObject({ kind: 'delta', delta: { since: 0, sid: 3 } })
 })
 
-test('each push says since when it is whole, whatever others have written between', async () => {
+test('each push names the position from which it is complete, whatever others have written in between', async () => {
   const { service, connect } = serviceOf()
   const socket = await connect()
   await service.write([insert('1')])
@@ -47,7 +47,7 @@ test('each push says since when it is whole, whatever others have written betwee
   ])
 })
 
-test('a push says to each socket since when it is whole for it', async () => {
+test('each socket gets a push with the position from which it is complete for that socket', async () => {
   const { service, connect } = serviceOf()
   const early = await connect()
   await service.write([insert('1', {}, 'bob')])
@@ -58,7 +58,7 @@ test('a push says to each socket since when it is whole for it', async () => {
   expect([early, late].map(({ pushes }) => pushes[0]?.since)).toEqual([0, 1])
 })
 
-test('a heartbeat comes when nothing else has for so long', async () => {
+test('a heartbeat is sent if nothing else was sent for `heartbeatMs`', async () => {
   const { service, clock, connect } = serviceOf({ heartbeatMs: 1_000 })
   const socket = await connect()
   await clock.advance(999)
@@ -73,7 +73,7 @@ test('a heartbeat comes when nothing else has for so long', async () => {
   ])
 })
 
-test('a hint that never comes delays each push to the next heartbeat, and loses nothing', async () => {
+test('a lost hint delays a push to the next heartbeat, and loses nothing', async () => {
   const { service, log, clock, connect } = serviceOf({ heartbeatMs: 1_000 })
   log.onHint = () => () => {}
   const socket = await connect()
@@ -84,7 +84,7 @@ test('a hint that never comes delays each push to the next heartbeat, and loses 
   }
 })
 
-test('what the log has written itself is pushed without a read, unless others wrote in between', async () => {
+test('changes of this log are pushed without a read, unless others wrote in between', async () => {
   const { service, log, clock, connect } = serviceOf({ heartbeatMs: 1_000 })
   let tell: ((written: WriteResult) => void) | undefined
   log.onHint = (listener) => {
@@ -109,7 +109,7 @@ test('what the log has written itself is pushed without a read, unless others wr
   expect(socket.pushes.at(-1)).toMatchObject({ since: 1, sid: 3, frames: [{ id: '2' }, { id: '3' }] })
 })
 
-test('a service that is closed while it reads what was written reads no more, and complains of nothing', async () => {
+test('a service that is closed during a read reads no more, and logs no error', async () => {
   const { service, log, clock, lines, connect } = serviceOf({ heartbeatMs: 1_000 })
   log.onHint = () => () => {}
   await connect()
@@ -130,7 +130,7 @@ test('a service that is closed while it reads what was written reads no more, an
   expect([reads, lines]).toEqual([[0], []])
 })
 
-test('what the log tells of its own write while it is read, or twice, is pushed once, and ends no socket', async () => {
+test('a write that is reported during a read, or twice, is pushed once, and closes no socket', async () => {
   const { log, connect } = serviceOf()
   let tell: ((written?: WriteResult) => void) | undefined
   log.onHint = (listener) => {
@@ -157,7 +157,7 @@ test('what the log tells of its own write while it is read, or twice, is pushed 
   expect(socket.pushes).toMatchObject([{ since: 0, sid: 1, frames: [{ id: '1' }] }])
 })
 
-test('what is written while the log says where it is, to who comes first, is pushed without waiting for a heartbeat', async () => {
+test('a write while the first position is being read is pushed without waiting for a heartbeat', async () => {
   const { service, log, connect } = serviceOf()
   const [position, changes] = [log.position.bind(log), log.changes.bind(log)]
   const [asked, answered, joined] = [new Deferred<void>(), new Deferred<void>(), new Deferred<void>()]
@@ -182,7 +182,7 @@ test('what is written while the log says where it is, to who comes first, is pus
   expect(socket.pushes).toMatchObject([{ since: 0, sid: 1, frames: [{ id: '1' }] }])
 })
 
-test('a log that cannot be read for a while loses nothing', async () => {
+test('a log that cannot be read for a while loses no push', async () => {
   const { service, log, clock, lines, connect } = serviceOf({ heartbeatMs: 1_000 })
   const socket = await connect()
   const changes = log.changes.bind(log)
@@ -196,7 +196,7 @@ test('a log that cannot be read for a while loses nothing', async () => {
   expect(socket.pushes).toMatchObject([{ since: 0, sid: 2, frames: [{ sid: 1 }, { sid: 2 }] }])
 })
 
-test('a socket that opens while the log cannot be reached is closed, and the next one is served', async () => {
+test('a socket that opens while the log is unreachable is closed, and the next one works', async () => {
   const { log, connect } = serviceOf()
   const position = log.position.bind(log)
   log.position = () => Promise.reject(new Error('away'))
@@ -205,7 +205,7 @@ test('a socket that opens while the log cannot be reached is closed, and the nex
   expect((await connect()).hello).toMatchObject({ sid: 0 })
 })
 
-test('a log that cannot be reached yet has nobody listen to it, and one that is reached has one until the end', async () => {
+test('the service listens to a log only once it is reachable, and stops in the end', async () => {
   const { service, log, connect } = serviceOf()
   const [position, onHint] = [log.position.bind(log), log.onHint.bind(log)]
   let listeners = 0
@@ -229,7 +229,7 @@ test('a log that cannot be reached yet has nobody listen to it, and one that is 
   expect(listeners).toBe(0)
 })
 
-test('more changes than one read takes are all pushed, and no write is cut in two', async () => {
+test('more changes than one read returns are all pushed, and no write is split', async () => {
   const { service, log, clock, connect } = serviceOf({ heartbeatMs: 1_000 })
   log.onHint = () => () => {}
   const socket = await connect()
@@ -249,7 +249,7 @@ test('more changes than one read takes are all pushed, and no write is cut in tw
   ])
 })
 
-test('a socket that goes while its credentials are checked is not kept', async () => {
+test('a socket that closes while its credentials are checked is not kept', async () => {
   const checked = new Deferred<Caller>()
   const { service, clock } = serviceOf({ authenticate: () => checked.promise })
   const socket = new FakeSocket()
@@ -277,7 +277,7 @@ describe('a socket is closed', () => {
     return { service, clock, socket, reached }
   }
 
-  test('with 1012 where the service cannot begin to answer', async () => {
+  test('with 1012 if the service cannot start', async () => {
     const ready = () => Promise.reject(new Error('Not yet.'))
     const { service } = serviceOf({ rateLimit: { take: async () => undefined, ready } })
     const socket = new FakeSocket()
@@ -293,7 +293,7 @@ describe('a socket is closed', () => {
     expect(clock.timers).toBe(0)
   })
 
-  test('with 1012 when the service stops before the log is reached, and no timer is left', async () => {
+  test('with 1012 when the service stops before the log is reachable, and no timer is left', async () => {
     const { service, clock, socket, reached } = await unreached()
     await service.close()
     reached.resolve()
@@ -302,7 +302,7 @@ describe('a socket is closed', () => {
     expect(clock.timers).toBe(0)
   })
 
-  test('with 1012 when the log has forgotten what it still had to be told', async () => {
+  test('with 1012 when the log has forgotten changes that were not pushed yet', async () => {
     const { service, log, clock, connect } = serviceOf({ heartbeatMs: 1_000 })
     log.onHint = () => () => {}
     const socket = await connect()
@@ -313,7 +313,7 @@ describe('a socket is closed', () => {
     expect((await connect()).hello).toMatchObject({ sid: 2 })
   })
 
-  test('with 1012 when the history is another', async () => {
+  test('with 1012 when the history has changed', async () => {
     const { service, log, connect } = serviceOf()
     const socket = await connect()
     const changes = log.changes.bind(log)
@@ -324,7 +324,7 @@ describe('a socket is closed', () => {
     expect((await connect()).hello.epoch).not.toBe(socket.hello.epoch)
   })
 
-  test('with 1012 when the log ends before what it was told already', async () => {
+  test('with 1012 when the head of the log is below the last push', async () => {
     const { service, log, clock, connect } = serviceOf({ heartbeatMs: 1_000 })
     const socket = await connect()
     await service.write([insert('1'), insert('2')])
@@ -336,7 +336,7 @@ describe('a socket is closed', () => {
     expect((await connect()).hello).toMatchObject({ sid: 1 })
   })
 
-  test('invariant 48: with 4401 when the caller’s right to be there is revoked', async () => {
+  test('invariant 48: with 4401 when the caller is revoked', async () => {
     const { service, connect } = serviceOf()
     const [mine, other] = [await connect(), await connect('bob')]
     service.revoke((caller: Caller) => caller.userId === 'ann')
@@ -344,7 +344,7 @@ describe('a socket is closed', () => {
     expect(other.closed).toBeUndefined()
   })
 
-  test('and forgotten when it goes before the log is reached', async () => {
+  test('and forgotten when it closes before the log is reachable', async () => {
     const { clock, socket, reached } = await unreached()
     socket.gone()
     reached.resolve()
@@ -354,7 +354,7 @@ describe('a socket is closed', () => {
     expect(clock.timers).toBe(1)
   })
 
-  test('and forgotten when it goes by itself or cannot be sent to', async () => {
+  test('and forgotten when the client closes it, or when sending fails', async () => {
     const { service, clock, connect } = serviceOf()
     const [gone, broken] = [await connect(), await connect()]
     const healthy = await connect()
@@ -374,7 +374,7 @@ describe('a socket is closed', () => {
 })
 
 describe('a slow consumer', () => {
-  test('invariant 55: what waits for a slow consumer is bounded; it is cut, and a delta brings the rest', async () => {
+  test('invariant 55: has a limited buffer: it is closed, and a delta brings the rest', async () => {
     const maxBufferedBytes = 10_000
     const { service, json, connect } = serviceOf({ maxBufferedBytes })
     const [slow, healthy] = [await connect(), await connect()]
@@ -393,7 +393,7 @@ describe('a slow consumer', () => {
     )
   })
 
-  test('invariant 55: heartbeats alone do not pile up either', async () => {
+  test('invariant 55: is also closed if only heartbeats are unsent', async () => {
     const { clock, connect } = serviceOf({ heartbeatMs: 1_000, maxBufferedBytes: 200 })
     const slow = await connect()
     slow.stuck = true
@@ -405,12 +405,12 @@ describe('a slow consumer', () => {
   })
 })
 
-describe('the end of the credentials', () => {
+describe('the expiry of the credentials', () => {
   afterEach(() => {
     vi.useRealTimers()
   })
 
-  test('invariant 48: closes the socket with 4401 when it comes, and not before', async () => {
+  test('invariant 48: closes the socket with 4401 at that time, and not before', async () => {
     const { clock, service, connect } = serviceOf({
       authenticate: async () => ({ userId: 'ann', expiresAt: clock.now() + 60_000 }),
     })

@@ -5,7 +5,7 @@ import { make, put, tx, txServiceOf } from './tx-support.ts'
 
 const of = (length: number, unit = 'x') => unit.repeat(length)
 
-test('invariant 54: updates that add up to a record which no client could take are too_large', async () => {
+test('invariant 54: updates that make a record too long for clients are rejected as too_large', async () => {
   const { send, codeOf, json } = txServiceOf()
   await send([tx('a', [make('1')])])
   const growing = (field: string) => codeOf(update('1', { [field]: of(300_000) }))
@@ -15,7 +15,7 @@ test('invariant 54: updates that add up to a record which no client could take a
   expect(JSON.stringify(rows).length).toBeLessThan(1_048_576)
 })
 
-test('a record is measured in bytes, and one that just fits is taken', async () => {
+test('a record is measured in bytes, and the maximum length is accepted', async () => {
   const { codeOf } = txServiceOf({ maxRecordBytes: 100 })
   const room = 100 - JSON.stringify({ text: '', userId: 'ann' }).length
   expect(await codeOf(make('1', { text: of(room) }))).toBe('accepted')
@@ -24,24 +24,24 @@ test('a record is measured in bytes, and one that just fits is taken', async () 
   expect(await codeOf(put('1', { text: `${of(room / 2, 'ü')}x` }))).toBe('too_large')
 })
 
-test('a transaction with a record that is too long leaves nothing', async () => {
+test('a transaction with a record that is too long changes nothing', async () => {
   const { codes, json } = txServiceOf({ maxRecordBytes: 100 })
   expect(await codes([tx('a', [make('1'), make('2', { text: of(100) })])])).toEqual(['too_large'])
   expect((await json('bootstrap')).rows).toEqual([])
 })
 
-test('it holds for what the service writes too', async () => {
+test('the maximum length also applies to writes of the service', async () => {
   const { service } = txServiceOf({ maxRecordBytes: 100 })
   await expect(service.write([insert('1', { text: of(100) })])).rejects.toMatchObject({ reason: 'too_large' })
 })
 
-test('a record that was longer before can be made shorter, and be removed', async () => {
+test('a record that is too long already can get shorter, and be removed', async () => {
   const { log, codeOf } = txServiceOf({ maxRecordBytes: 100 })
   const p = { userId: 'ann', a: of(200), b: of(100) }
   for (const id of ['1', '2']) {
     await log.write([{ op: 'i', t: 'Todo', id, p }], () => ({
       after: { owner: 'ann', p },
-      told: [{ owner: 'ann', change: { op: 'i', p } }],
+      changes: [{ owner: 'ann', change: { op: 'i', p } }],
     }))
   }
   expect(await codeOf(update('1', { b: of(101) }))).toBe('too_large')
@@ -51,7 +51,7 @@ test('a record that was longer before can be made shorter, and be removed', asyn
   expect(await codeOf(remove('2'))).toBe('accepted')
 })
 
-test('what an op removes makes room for later ops of the same transaction, to the byte', async () => {
+test('a removal in a transaction makes room for its later ops, to the byte', async () => {
   const { codeOf, codes } = txServiceOf({ maxRecordBytes: 100 })
   const room = 100 - JSON.stringify({ userId: 'ann', c: '' }).length
   expect(await codeOf(make('1', { userId: 'ann', a: 'ü' }))).toBe('accepted')
@@ -63,7 +63,7 @@ test('what an op removes makes room for later ops of the same transaction, to th
   expect(await codes([tx('a', ops(room + 1)), tx('b', ops(room))])).toEqual(['too_large', 'accepted'])
 })
 
-test('a short transaction cannot tell of a long record too often', async () => {
+test('a short transaction cannot send a long record too often', async () => {
   const { codeOf, codes } = txServiceOf()
   expect(await codeOf(make('1', { text: of(1_000_000) }))).toBe('accepted')
   const again = (count: number) =>

@@ -4,7 +4,7 @@ import { serviceOf } from './harness.ts'
 const idOf = (response: Response) => response.headers.get('X-Request-Id')
 
 describe('the id of a request', () => {
-  test('is the one that it comes with, in the answer and in every log line', async () => {
+  test('is the one in the request’s header, in the response and in every log line', async () => {
     const lines: string[] = []
     const write = (message: string, details?: object) => lines.push(`${message} ${JSON.stringify(details)}`)
     const { ask } = serviceOf({ logger: { debug: write, info: write, warn: write, error: write } })
@@ -18,7 +18,7 @@ describe('the id of a request', () => {
   })
 
   test.each(['', 'a b', 'x'.repeat(129), 'a\tb', '{"a":1}', '<script>', 'ä'])(
-    'is made where it comes with none that is sane: %j',
+    'is created if the header has no valid one: %j',
     async (sent) => {
       const { ask } = serviceOf()
       const [one, other] = [
@@ -44,7 +44,7 @@ describe('the id of a request', () => {
     expect(ids).toEqual(taken)
   })
 
-  test('is in failures, preflights and /healthz too', async () => {
+  test('is also in errors, preflights and /healthz', async () => {
     const { ask, service, log } = serviceOf()
     log.snapshot = () => Promise.reject(new Error('no'))
     const health = await service.fetch(new Request('https://sync.test/healthz'))

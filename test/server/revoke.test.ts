@@ -15,7 +15,7 @@ function holding(caller: Caller) {
   return { ...serviceOf({ authenticate }), release }
 }
 
-test('a caller who is revoked while the socket is being let in is closed, and later ones are not', async () => {
+test('a revocation closes a socket that is being accepted, and no later ones', async () => {
   const { service, clock, release } = holding({ userId: 'ann' })
   await service.ready()
   const [early, late] = [new FakeSocket(), new FakeSocket()]
@@ -32,7 +32,7 @@ test('a caller who is revoked while the socket is being let in is closed, and la
   expect(late.closed).toBeUndefined()
 })
 
-test('a revocation holds for a socket that was asked for in the same moment, whatever is revoked after it', async () => {
+test('a revocation applies to a socket that was requested in the same moment, whatever is revoked later', async () => {
   const { service, clock, release } = holding({ userId: 'ann' })
   await service.ready()
   const socket = new FakeSocket()
@@ -52,7 +52,7 @@ const isOfAcme = ({ organizationId }: Caller) => {
   return organizationId === 'acme'
 }
 
-test('invariant 48: a revocation that fails for one caller is done for all others, and that one is authenticated anew', async () => {
+test('invariant 48: if `match` throws for one caller, the others are still closed, and that one has to authenticate again', async () => {
   const { service, connect, lines } = serviceOf()
   const [lonely, ann, cid] = [await connect('lonely'), await connect('ann'), await connect('cid')]
   service.revoke(isOfAcme)
@@ -60,7 +60,7 @@ test('invariant 48: a revocation that fails for one caller is done for all other
   expect(lines.join()).toContain('no organization')
 })
 
-test('a revocation that fails for a socket that is being let in ends nothing but that socket', async () => {
+test('if `match` throws for a socket that is being accepted, only that socket is closed', async () => {
   const { service, clock, release, lines } = holding({ userId: 'lonely' })
   await service.ready()
   const socket = new FakeSocket()
@@ -74,7 +74,7 @@ test('a revocation that fails for a socket that is being let in ends nothing but
   expect(lines.join()).toContain('no organization')
 })
 
-describe('the credentials of an open socket are asked about again', () => {
+describe('the credentials of an open socket are checked again', () => {
   /** A socket of ann's, and who she is by then, or what is thrown. */
   async function open(caller: Caller = { userId: 'ann' }, ownerField = 'userId') {
     const state: { answer: Caller | null | Error | Promise<never> } = { answer: caller }
@@ -86,7 +86,7 @@ describe('the credentials of an open socket are asked about again', () => {
     return { clock, socket: await connect('ann'), state }
   }
 
-  test('invariant 48: taken back by whichever process, they end it soon', async () => {
+  test('invariant 48: and a revocation in any process closes the socket soon', async () => {
     const { clock, socket, state } = await open()
     await clock.advance(25_000)
     expect(socket.closed).toBeUndefined()
@@ -95,7 +95,7 @@ describe('the credentials of an open socket are asked about again', () => {
     expect(socket.closed).toEqual([4401, 'revoked'])
   })
 
-  test('also those that came in its address', async () => {
+  test('and a token in the query is checked, too', async () => {
     const { service, clock } = serviceOf({ recheckMs: 10_000 })
     const socket = new FakeSocket()
     await service.connect(socket, requestTo('ws?token=token-of-ann', ''))
@@ -103,7 +103,7 @@ describe('the credentials of an open socket are asked about again', () => {
     expect([socket.hello, socket.closed]).toEqual([expect.anything(), undefined])
   })
 
-  test('naming another by now, they have it come again', async () => {
+  test('and another user closes the socket, so that the client connects again', async () => {
     const { clock, socket, state } = await open()
     state.answer = { userId: 'bob' }
     await clock.advance(10_000)
@@ -113,7 +113,7 @@ describe('the credentials of an open socket are asked about again', () => {
   test.each([
     ['the same user of another organization', { userId: 'ann', organizationId: 'zeta' }],
     ['another user of the same organization', { userId: 'bob', organizationId: 'acme' }],
-  ])('so do they where they name %s', async (_, answer) => {
+  ])('and so does %s', async (_, answer) => {
     const { clock, socket, state } = await open({ userId: 'ann', organizationId: 'acme' }, 'organizationId')
     await clock.advance(10_000)
     expect(socket.closed).toBeUndefined()
@@ -125,7 +125,7 @@ describe('the credentials of an open socket are asked about again', () => {
   test.each([
     ['throws', new Error('away')],
     ['never answers', new Promise<never>(() => {})],
-  ])('while whoever is asked %s, they hold', async (_, answer) => {
+  ])('and the socket stays open while `authenticate` %s', async (_, answer) => {
     const { clock, socket, state } = await open()
     state.answer = answer
     await clock.advance(60_000)
@@ -135,7 +135,7 @@ describe('the credentials of an open socket are asked about again', () => {
     expect(socket.closed).toEqual([4401, 'revoked'])
   })
 
-  test('and of one that is gone, no more', async () => {
+  test('but not after the socket has closed', async () => {
     const { clock, socket } = await open()
     const before = clock.timers
     socket.close()

@@ -8,7 +8,7 @@ import { make, put, tx, txServiceOf } from './tx-support.ts'
 
 const acme = { ownerField: 'organizationId' } as const
 
-test('only its author edits a comment', async () => {
+test('a rule lets only its author edit a comment', async () => {
   const authorize: Authorize = async ({ ops }, { userId }, { read }) => {
     for (const { op, t, id } of ops) {
       const comment = op === 'i' ? undefined : await read(t, id)
@@ -24,7 +24,7 @@ test('only its author edits a comment', async () => {
   expect(await codeOf(update('1', { text: 'Mine.' }), 'ann')).toBe('accepted')
 })
 
-test('closed stays closed, also for a later transaction of the same request', async () => {
+test('a rule sees the earlier transactions of the same request: closed stays closed', async () => {
   const authorize: Authorize = async ({ ops }, _, { read }) => {
     for (const { t, id } of ops) {
       if ((await read(t, id))?.closed) return { message: `${id} is closed.` }
@@ -42,7 +42,7 @@ test('closed stays closed, also for a later transaction of the same request', as
   expect((await json('bootstrap')).rows[0]?.p).toMatchObject({ n: 0, closed: true })
 })
 
-test('a record that a rule reads has its fields and its id, and is a copy', async () => {
+test('a rule reads a record with its fields and its id, as a copy', async () => {
   const seen: unknown[] = []
   const authorize: Authorize = async (_, __, { read }) => {
     const record = await read('Todo', '1')
@@ -58,7 +58,7 @@ test('a record that a rule reads has its fields and its id, and is a copy', asyn
   expect((await json('bootstrap')).rows[0]?.p).toEqual({ userId: 'ann', tags: ['a'] })
 })
 
-test('what cannot name a record reads as nothing, since clients choose what a rule reads', async () => {
+test('a rule that reads an impossible type or id gets undefined, since clients choose what it reads', async () => {
   const seen: unknown[] = []
   const authorize: Authorize = async ({ ops }, _, { read }) => {
     for (const op of ops) if (op.op === 'i') seen.push(await read('Todo', op.p.parent as string))
@@ -71,7 +71,7 @@ test('what cannot name a record reads as nothing, since clients choose what a ru
   expect(seen).toEqual(parents.map(() => undefined))
 })
 
-test('a rule holds up other writes from its first read on, and not before', async () => {
+test('a rule blocks other writes from its first read on, and not before', async () => {
   const [lookedUp, read] = [new Deferred<void>(), new Deferred<void>()]
   const authorize: Authorize = async (_, __, context) => {
     await lookedUp.promise
@@ -105,7 +105,7 @@ test('a rule that does not end is stopped after a second, and the client sends a
   expect(lines.join()).toContain('The rules held the log for 1000 ms')
 })
 
-test('a read of a rule whose transaction is decided already fails, and changes nothing', async () => {
+test('a rule cannot read after its transaction is decided, and changes nothing', async () => {
   const ends: unknown[] = []
   const authorize: Authorize = async (_, __, { read }) => {
     await read('Todo', '1').catch((error: Error) => ends.push(error.message))
@@ -117,7 +117,7 @@ test('a read of a rule whose transaction is decided already fails, and changes n
   expect(ends).toEqual([expect.stringContaining('`read` was called after the rule had ended')])
 })
 
-test('details of a thrown rejection that are no JSON decide nothing', async () => {
+test('a thrown rejection with details that are not JSON decides nothing', async () => {
   const authorize: Authorize = () => {
     throw new WriteRejectedError('forbidden', 'No.', { at: new Date() } as never)
   }
@@ -132,7 +132,7 @@ const stamp: Prepare = (op, { before, caller, now }) => {
   return { ...op, p: { ...op.p, ...created, changedAt: now } }
 }
 
-test('prepare sets fields, which come back in the frames', async () => {
+test('`prepare` sets fields, which come back in the frames', async () => {
   const { clock, codes, json } = txServiceOf({ prepare: stamp })
   const now = clock.now()
   await codes([tx('a', [make('1', { author: 'mallory', n: 1 }), update('1', { n: 2 })])])
@@ -146,7 +146,7 @@ test('prepare sets fields, which come back in the frames', async () => {
   ])
 })
 
-test('a transaction that comes again is not prepared again', async () => {
+test('a repeated transaction is not prepared again', async () => {
   let number = 0
   const prepare: Prepare = (op) => {
     number += 1
@@ -158,7 +158,7 @@ test('a transaction that comes again is not prepared again', async () => {
   expect((await json('bootstrap')).rows.map(({ p }) => p.number)).toEqual([1])
 })
 
-test('what prepare returns is judged: by ownership, conditions, models and size', async () => {
+test('the result of `prepare` is checked for ownership, conditions, models and size', async () => {
   const models = { Todo: z.object({ userId: z.string(), n: z.optional(z.number()) }) }
   const results: { [id: string]: object } = {
     ill: { n: 'not a number' },
@@ -179,7 +179,7 @@ test('what prepare returns is judged: by ownership, conditions, models and size'
   ])
 })
 
-test('prepare may reject, and runs only for what authorize allows', async () => {
+test('`prepare` may reject, and runs only if `authorize` allows the transaction', async () => {
   const prepared: string[] = []
   const { codes } = txServiceOf({
     authorize: ({ id }) => (id === 'a' ? { message: 'No.' } : undefined),
@@ -193,15 +193,23 @@ test('prepare may reject, and runs only for what authorize allows', async () => 
 })
 
 test.each<[string, (op: TxOp) => unknown, string]>([
-  ['another kind', (op) => ({ ...op, op: 'd' }), '`prepare` must not change `op`'],
+  ['another kind of op', (op) => ({ ...op, op: 'd' }), '`prepare` must not change `op`'],
   ['another type', (op) => ({ ...op, t: 'Note' }), '`prepare` must not change `t`'],
   ['another id', (op) => ({ ...op, id: '2' }), '`prepare` must not change `id`'],
-  ['a lost condition', ({ op, t, id }) => ({ op, t, id, p: {} }), '`prepare` must not change `put`'],
-  ['more to remove', (op) => ({ ...op, unset: ['a'] }), '`prepare` must not change `unset`'],
+  [
+    'an op without its condition',
+    ({ op, t, id }) => ({ op, t, id, p: {} }),
+    '`prepare` must not change `put`',
+  ],
+  ['an op that removes more', (op) => ({ ...op, unset: ['a'] }), '`prepare` must not change `unset`'],
   ['no op', () => 'an op', '`prepare` must return an op, or undefined'],
   ['no fields', (op) => ({ ...op, p: undefined }), '`prepare` returned what cannot be stored: p '],
-  ['no JSON', (op) => ({ ...op, p: { at: Number.NaN } }), '`prepare` returned what cannot be stored: p.at'],
-])('nothing is decided, and the log says why, if prepare returns %s', async (_, result, message) => {
+  [
+    'fields that are not JSON',
+    (op) => ({ ...op, p: { at: Number.NaN } }),
+    '`prepare` returned what cannot be stored: p.at',
+  ],
+])('nothing is decided, and the log says why, if `prepare` returns %s', async (_, result, message) => {
   let broken = true
   const prepare: Prepare = (op) => (broken ? (result(op) as TxOp) : op)
   const { post, codes, lines } = txServiceOf({ prepare })
@@ -212,7 +220,7 @@ test.each<[string, (op: TxOp) => unknown, string]>([
   expect(await codes(sent)).toEqual(['accepted'])
 })
 
-test('prepare sees nothing of a record that is another owner’s, and nor does the caller', async () => {
+test('`prepare` does not see a record of another owner, nor does the caller', async () => {
   const seen: unknown[] = []
   const prepare: Prepare = (op, { before }) => {
     seen.push(before)

@@ -8,7 +8,7 @@ import {
   createSyncService,
   jwtAuthentication,
   MemoryLog,
-  type Served,
+  type RunningServer,
   type SyncService,
   serve,
   signToken,
@@ -20,7 +20,7 @@ const secret = 'a secret that is long enough to sign with'
 const origin = 'https://app.test'
 
 let service: SyncService
-let served: Served
+let served: RunningServer
 let token: string
 let lines: string[]
 
@@ -66,7 +66,7 @@ async function open(url = `${wsUrl()}?token=${token}`, headers: Record<string, s
   return { socket, messages, hello: await hello }
 }
 
-test('it answers over HTTP, compressed by itself and read by any client', async () => {
+test('the server compresses responses over HTTP, and any client reads them', async () => {
   await service.write(Array.from({ length: 2_000 }, (_, n) => insert(String(n))))
   const response = await ask('bootstrap')
   expect(response.headers.get('content-encoding')).toBe('gzip')
@@ -75,7 +75,7 @@ test('it answers over HTTP, compressed by itself and read by any client', async 
   expect((await ask('bootstrap', { method: 'POST', body: 'x' })).status).toBe(200)
 })
 
-test('it answers what has no body, and who names no host', async () => {
+test('the server answers a request without a body or a host', async () => {
   const asking = { origin, 'access-control-request-method': 'POST' }
   expect((await ask('tx', { method: 'OPTIONS', headers: asking })).status).toBe(204)
   const health = new URL('/healthz', served.url)
@@ -85,12 +85,12 @@ test('it answers what has no body, and who names no host', async () => {
   expect(await text(socket)).toMatch(/^HTTP\/1.1 200 /)
 })
 
-test('its address is the base address of a client', () => {
+test('`url` is the base URL of a client', () => {
   expect(served.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/sync\/v1$/)
 })
 
 describe('a socket', () => {
-  test('opens with a token in the header or in the query, and is pushed what is written', async () => {
+  test('opens with a token in the header or in the query, and receives pushes', async () => {
     const { socket, messages } = await open()
     const withHeader = await open(wsUrl(), { authorization: `Bearer ${token}` })
     await service.write([insert('1')])
@@ -103,7 +103,7 @@ describe('a socket', () => {
 
   test.each([
     ['without a token', '', {}, 401],
-    ['with a wrong one', '?token=wrong', {}, 401],
+    ['with a wrong token', '?token=wrong', {}, 401],
     ['from another origin', '', { origin: 'https://evil.test' }, 403],
   ])('%s is refused over HTTP', async (_, query, headers, status) => {
     const authorization: Record<string, string> = status === 403 ? { authorization: `Bearer ${token}` } : {}
@@ -116,13 +116,13 @@ describe('a socket', () => {
     expect(lines.join()).not.toContain('token=')
   })
 
-  test('that sends too much is closed with 1009', async () => {
+  test('is closed with 1009 if it sends too much', async () => {
     const { socket } = await open()
     socket.send('x'.repeat(10_000))
     expect((await once(socket, 'close'))[0]).toBe(1009)
   })
 
-  test('is closed with 1012 when the server closes, and the service goes on behind another one', async () => {
+  test('is closed with 1012 when the server closes, and the service works with another server', async () => {
     const { socket } = await open()
     const closed = once(socket, 'close')
     await served.close()
@@ -133,7 +133,7 @@ describe('a socket', () => {
     expect(await (await ask('bootstrap')).json()).toMatchObject({ sid: 1 })
   })
 
-  test('leaves no timer where the client answers when the server closes', async () => {
+  test('leaves no timer if the client confirms the close', async () => {
     const clock = new VirtualClock()
     const { url, close } = await serve(service, { port: 0, clock })
     const { socket } = await open(`${url.replace('http', 'ws')}/ws?token=${token}`)
@@ -143,7 +143,7 @@ describe('a socket', () => {
     await expect.poll(() => clock.timers).toBe(0)
   })
 
-  test('invariant 55: one that takes nothing is cut with 1013, and a delta brings what it missed', async () => {
+  test('invariant 55: is closed with 1013 if it reads nothing, and a delta brings what it missed', async () => {
     const { socket, messages } = await open()
     socket.pause()
     await service.write([insert('1', { text: '' })])
@@ -163,7 +163,7 @@ describe('a socket', () => {
   })
 })
 
-test('a client that goes in the middle of an answer leaves nothing behind', async () => {
+test('a client that disconnects in the middle of a response leaves nothing behind', async () => {
   await service.write(Array.from({ length: 5_000 }, (_, n) => insert(String(n), { text: 'x'.repeat(5_000) })))
   const controller = new AbortController()
   const response = await ask('bootstrap', {
@@ -176,7 +176,7 @@ test('a client that goes in the middle of an answer leaves nothing behind', asyn
   expect((await ask('delta?since=5000')).status).toBe(200)
 })
 
-test('what is no proper request harms nobody', async () => {
+test('an invalid request harms no other', async () => {
   const socket = connectTcp(Number(new URL(served.url).port), '127.0.0.1')
   const closed = once(socket, 'close')
   socket.on('error', () => {})
@@ -191,7 +191,7 @@ test.each([Number.NaN, -1, 65_536, 80.5, 'x'])('%s is refused as a port', async 
   await expect(serving).rejects.toMatchObject({ name: 'ConfigurationError', option: 'port' })
 })
 
-test('a request for a socket that nothing is decided about does not keep it from closing', async () => {
+test('an undecided socket request does not delay `close`', async () => {
   const asked = new Deferred<void>()
   const undecided = createSyncService({
     database: 'memory:',
@@ -209,7 +209,7 @@ test('a request for a socket that nothing is decided about does not keep it from
   await ended
 })
 
-test('a request for a socket whose connection breaks before it is refused harms nobody', async () => {
+test('a socket request whose connection breaks before the refusal harms no other', async () => {
   const [asked, decided] = [new Deferred<void>(), new Deferred<void>()]
   const slow = createSyncService({
     database: 'memory:',
@@ -233,7 +233,7 @@ test('a request for a socket whose connection breaks before it is refused harms 
   await close()
 })
 
-test('a request that does not end is waited for as long as it says, and no timer is left then', async () => {
+test('`close` waits at most `graceMs` for a request, and leaves no timer', async () => {
   const clock = new VirtualClock()
   const asked = new Deferred<void>()
   const endless = createSyncService({
@@ -259,7 +259,7 @@ test('a request that does not end is waited for as long as it says, and no timer
   expect(clock.timers).toBe(0)
 })
 
-test('an idle connection outlasts the minute that a proxy keeps it for, and ends at once when it closes', async () => {
+test('an idle connection stays open longer than the minute of a proxy, and ends at once on `close`', async () => {
   const { url, close } = await serve(service, { port: 0, clock: new VirtualClock() })
   const socket = connectTcp(Number(new URL(url).port), '127.0.0.1').setEncoding('latin1')
   const ended = once(socket, 'close')
@@ -269,7 +269,7 @@ test('an idle connection outlasts the minute that a proxy keeps it for, and ends
   await ended
 })
 
-test('an answer to come when it closes says that its connection ends', async () => {
+test('a response that begins during `close` says that its connection ends', async () => {
   const asked = new Deferred<void>()
   const decided = new Deferred<void>()
   const authenticate = async () => {
@@ -287,7 +287,7 @@ test('an answer to come when it closes says that its connection ends', async () 
   await closed
 })
 
-test('an answer that has begun when it closes is given whole, and none behind it on its connection', async () => {
+test('a response that has begun before `close` is completed, and its connection serves no other', async () => {
   await service.write(Array.from({ length: 20 }, (_, n) => insert(`${n}`, { text: 'x'.repeat(500_000) })))
   const { url, close } = await serve(service, { port: 0, clock: new VirtualClock() })
   const socket = connectTcp(Number(new URL(url).port), '127.0.0.1').setEncoding('latin1')
@@ -309,7 +309,7 @@ test('an answer that has begun when it closes is given whole, and none behind it
   await closed
 })
 
-test('what cannot answer yet does not listen', async () => {
+test('a service that cannot start does not listen', async () => {
   const database = new MemoryLog({ clock: new VirtualClock(), random: seededRandom(1) })
   database.position = () => Promise.reject(new Error('The database is away.'))
   const broken = createSyncService({ database, authenticate: async () => null, ownerField: 'userId' })
@@ -317,7 +317,7 @@ test('what cannot answer yet does not listen', async () => {
   await expect(serving).rejects.toThrow('The database is away.')
 })
 
-test.each(['::1', '[::1]'])('it listens at %s, and its address has brackets', async (host) => {
+test.each(['::1', '[::1]'])('the server listens at %s, and its URL has brackets', async (host) => {
   const { url, close } = await serve(service, { port: 0, host, graceMs: 200 })
   expect(url).toMatch(/^http:\/\/\[::1\]:\d+\/sync\/v1$/)
   expect((await fetch(`${url}/bootstrap`)).status).toBe(401)
@@ -329,7 +329,7 @@ test('a port that is taken is an error', async () => {
   await expect(serve(service, { port })).rejects.toThrow('EADDRINUSE')
 })
 
-test('a logger that throws stops nothing', async () => {
+test('a logger that throws does not stop the server', async () => {
   const broken = () => {
     throw new Error('The logger broke.')
   }

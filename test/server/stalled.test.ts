@@ -5,7 +5,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Deferred } from '../../src/base/deferred.ts'
-import { dropRest, type Incoming, type Outgoing, sendResponse } from '../../src/server/node-http.ts'
+import { discardBody, type Incoming, type Outgoing, sendResponse } from '../../src/server/node-http.ts'
 
 /** An answer without an end. */
 function endless() {
@@ -28,7 +28,7 @@ function endless() {
   }
 }
 
-test('who takes nothing of an answer any more keeps neither its connection nor what the answer is made of', async () => {
+test('a client that stops reading a response loses its connection, and the response is released', async () => {
   const { send, isOver } = endless()
   const server = createServer((_, outgoing) => send(outgoing, 20))
   server.listen(0, '127.0.0.1')
@@ -57,17 +57,17 @@ describe('over HTTP/2', () => {
     return client.request({ ':method': method }).on('error', () => {})
   }
 
-  test('neither does a stream, and nobody takes what has come on it for the whole', async () => {
+  test('a stream that stops reading is released, and looks incomplete to its client', async () => {
     const { send, isOver } = endless()
     const stream = await asking((outgoing) => send(outgoing, 20))
     await isOver()
     await expect(text(stream)).rejects.toThrow('Stream closed with error')
   })
 
-  test('who does not end its request has the whole answer, and no error', async () => {
+  test('a client that does not end its request gets the complete response, and no error', async () => {
     const sent = new Deferred<void>()
     const stream = await asking((outgoing, incoming) => {
-      dropRest(incoming)
+      discardBody(incoming)
       void sendResponse(new Response('all'), outgoing, 20).then(() => sent.resolve())
     }, 'POST')
     const closed = once(stream, 'close')
@@ -80,8 +80,8 @@ describe('over HTTP/2', () => {
 
   test.each([
     ['with an error', NGHTTP2_CANCEL],
-    ['without one', NGHTTP2_NO_ERROR],
-  ])('a client that goes %s, before an answer or in its middle, leaves nothing behind', async (_, code) => {
+    ['without an error', NGHTTP2_NO_ERROR],
+  ])('a client that disconnects %s, before or during a response, leaves nothing behind', async (_, code) => {
     const { send, isOver } = endless()
     const begun = await asking((outgoing) => send(outgoing, 60_000))
     await once(begun, 'response')

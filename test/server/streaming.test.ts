@@ -29,7 +29,7 @@ async function* endless() {
   for (;;) yield batch
 }
 
-test('a snapshot is made as it is read, and no further', async () => {
+test('a snapshot is read only as fast as the client reads', async () => {
   const { ask, state } = streaming(endless)
   const reader = (await ask('bootstrap')).body?.getReader()
   for (let chunk = 0; chunk < 10; chunk += 1) await reader?.read()
@@ -37,7 +37,7 @@ test('a snapshot is made as it is read, and no further', async () => {
   await reader?.cancel()
 })
 
-test.each(['identity', 'gzip'])('a reader that goes releases the read (%s)', async (encoding) => {
+test.each(['identity', 'gzip'])('a client that disconnects releases the read (%s)', async (encoding) => {
   const { ask, clock, state } = streaming(endless)
   const response = await ask('bootstrap', { headers: { 'accept-encoding': encoding } })
   const reader = response.body?.getReader()
@@ -47,7 +47,7 @@ test.each(['identity', 'gzip'])('a reader that goes releases the read (%s)', asy
   expect(state().released).toBe(true)
 })
 
-test('a reader that goes while a piece is made is no fault', async () => {
+test('a client that disconnects while a piece is read causes no error', async () => {
   let give = () => {}
   const { ask, clock, lines, state } = streaming(async function* () {
     yield batch
@@ -65,7 +65,7 @@ test('a reader that goes while a piece is made is no fault', async () => {
   expect([lines, state().released]).toEqual([[], true])
 })
 
-test('what fails before the first piece is answered as an error', async () => {
+test('a failure before the first piece gets an error response', async () => {
   const { ask, lines } = streaming(async function* () {
     yield ''
     throw new Error('connection lost')
@@ -74,7 +74,7 @@ test('what fails before the first piece is answered as an error', async () => {
   expect(lines.join()).toContain('connection lost')
 })
 
-test('what fails later breaks the answer off, so that nobody takes it for whole', async () => {
+test('a later failure breaks the response off, so that it does not look complete', async () => {
   const { ask, lines, state } = streaming(async function* () {
     yield batch
     yield batch

@@ -4,7 +4,7 @@ import { seededRandom, VirtualClock } from '../support/virtual.ts'
 import { remove, update } from './harness.ts'
 import { make, put, tx, txServiceOf } from './tx-support.ts'
 
-test('results come in the order of the transactions, with the head', async () => {
+test('results are in the order of the transactions, with the head', async () => {
   const { send } = txServiceOf()
   expect(
     await send([tx('a', [make('1'), make('2')]), tx('b', [remove('1')]), tx('c', [remove('9')])]),
@@ -21,7 +21,7 @@ test('results come in the order of the transactions, with the head', async () =>
   })
 })
 
-test('an insert is stamped with its owner, and comes back with it', async () => {
+test('an insert gets its owner, and comes back with it', async () => {
   const { send, json } = txServiceOf()
   await send([tx('a', [make('1', { n: 1 })])])
   const p = { n: 1, userId: 'ann' }
@@ -29,7 +29,7 @@ test('an insert is stamped with its owner, and comes back with it', async () => 
   expect((await json('delta?since=0')).frames).toMatchObject([{ op: 'i', id: '1', p, tx: 'a' }])
 })
 
-test('in an organization what a member inserts is the organization’s', async () => {
+test('an insert of a member belongs to the organization', async () => {
   const { send, json } = txServiceOf({ ownerField: 'organizationId' })
   await send([tx('a', [make('1')])])
   expect((await json('bootstrap', { user: 'bob' })).rows).toMatchObject([{ p: { organizationId: 'acme' } }])
@@ -57,7 +57,7 @@ test.each([
   expect((await json('bootstrap', { user: 'bob' })).rows).toMatchObject([{ v: 1, p: { secret: 1 } }])
 })
 
-test('a put replaces the whole record by an insert, and a delete of nothing makes no frame', async () => {
+test('a `put` replaces the whole record by an insert, and deleting an absent record makes no frame', async () => {
   const { send, json } = txServiceOf()
   await send([tx('a', [make('1', { a: 1 })])])
   await send([tx('b', [put('1', { b: 2 }), remove('2')])])
@@ -65,7 +65,7 @@ test('a put replaces the whole record by an insert, and a delete of nothing make
   expect((await json('bootstrap')).rows[0]?.p).toEqual({ b: 2, userId: 'ann' })
 })
 
-test('what is said of another’s record is what is said of one’s own, or of none', async () => {
+test('the error for a record of another owner is the same as for an own or absent one', async () => {
   const { send } = txServiceOf()
   await send([tx('a', [make('1', { secret: 1 })])], 'bob')
   const [own, foreign] = [tx('b', [make('2'), make('2')]), tx('c', [make('1')])]
@@ -76,19 +76,19 @@ test('what is said of another’s record is what is said of one’s own, or of n
 })
 
 test.each([
-  ['an insert for another', make('9', { userId: 'bob' })],
-  ['an insert for nobody', make('9', { userId: null })],
-  ['a put for another', put('1', { userId: 'bob' })],
-  ['a record given away', update('1', { userId: 'bob' })],
-  ['a record that is not there, given away', update('9', { userId: 'bob' })],
-])('is forbidden: %s', async (_, op) => {
+  ['an insert for another owner', make('9', { userId: 'bob' })],
+  ['an insert for the owner null', make('9', { userId: null })],
+  ['a put for another owner', put('1', { userId: 'bob' })],
+  ['moving a record to another owner', update('1', { userId: 'bob' })],
+  ['moving an absent record to another owner', update('9', { userId: 'bob' })],
+])('a write to another owner is forbidden: %s', async (_, op) => {
   const { send, codeOf, json } = txServiceOf()
   await send([tx('a', [make('1')])])
   expect(await codeOf(op)).toBe('forbidden')
   expect((await json('delta?since=1')).frames).toEqual([])
 })
 
-test('naming oneself as the owner is no offence', async () => {
+test('a write may name its own owner', async () => {
   const { codes } = txServiceOf()
   const ops = [make('1', { userId: 'ann' }), update('1', { userId: 'ann' }), put('1', { userId: 'ann' })]
   expect(await codes([tx('a', ops)])).toEqual(['accepted'])
@@ -113,7 +113,7 @@ test('a rejected transaction does nothing, and stops only those that require it'
   expect((await json('bootstrap')).rows.map(({ id }) => id)).toEqual(['2', '5'])
 })
 
-test('what changed since is a conflict, unless one’s own bases changed it', async () => {
+test('a change after `unchangedSince` is a conflict, unless one of the `bases` made it', async () => {
   const { service, send, codes } = txServiceOf()
   await send([tx('a', [make('1')])])
   await send([tx('b', [update('1', { n: 1 })])])
@@ -126,7 +126,7 @@ test('what changed since is a conflict, unless one’s own bases changed it', as
   expect(await codes([tx('e', [stale], { bases: ['b', 'd'] })])).toEqual(['conflict'])
 })
 
-test('what is asked of another history is a conflict, unless nothing ever happened to the record', async () => {
+test('a condition on another history is a conflict, unless the record never changed', async () => {
   const { send, codes } = txServiceOf()
   const { epoch } = await send([tx('a', [make('1')]), tx('b', [make('2')])])
   const asked = { ...update('1', { n: 1 }), unchangedSince: 2 }
@@ -147,7 +147,7 @@ test('what is asked of another history is a conflict, unless nothing ever happen
   ).toEqual(['accepted', 'accepted', 'accepted', 'accepted'])
 })
 
-test('for all conditions of a request, the log is asked once which history it has', async () => {
+test('the log is asked for its history once for all conditions of a request', async () => {
   const { log, send, codes } = txServiceOf()
   const { epoch } = await send([tx('a', [make('1')])])
   const position = vi.spyOn(log, 'position')
@@ -158,7 +158,7 @@ test('for all conditions of a request, the log is asked once which history it ha
   expect(position).toHaveBeenCalledTimes(2)
 })
 
-test('the history in which a transaction was made is no part of what it asks for', async () => {
+test('the epoch of a transaction is not part of its body', async () => {
   const { send, codes } = txServiceOf()
   const { epoch } = await send([tx('a', [make('1')])])
   const asked = { ...update('1', { n: 1 }), unchangedSince: 1 }
@@ -168,7 +168,7 @@ test('the history in which a transaction was made is no part of what it asks for
   ])
 })
 
-test('invariant 19: a transaction that comes many times, at once too, happens once', async () => {
+test('invariant 19: a transaction that is sent many times, even concurrently, happens once', async () => {
   const { send, json } = txServiceOf()
   const twice = [tx('a', [make('1')]), tx('a', [make('1')])]
   const answers = await Promise.all([send(twice), send(twice), send(twice)])
@@ -177,7 +177,7 @@ test('invariant 19: a transaction that comes many times, at once too, happens on
   expect((await json('delta?since=0')).frames).toHaveLength(1)
 })
 
-test('invariant 20: a log that fails in the middle leaves no effect, no frame and no verdict', async () => {
+test('invariant 20: a log that fails in the middle keeps no record, no frame and no verdict', async () => {
   class Failing extends MemoryLog {
     failures = 1
     override async transact(...[transaction, judge]: Parameters<MemoryLog['transact']>) {
@@ -195,7 +195,7 @@ test('invariant 20: a log that fails in the middle leaves no effect, no frame an
   expect((await send(txs)).results).toEqual([{ id: 'a', sid: 2 }])
 })
 
-test('invariant 21: where the answer was lost, the same comes again, and no second frame', async () => {
+test('invariant 21: after a lost response, the same result comes again, and no second frame', async () => {
   const { service, log, send, json } = txServiceOf()
   const txs = [tx('a', [make('1')]), tx('b', [make('1')]), tx('c', [make('2')], { requires: ['b'] })]
   const { results } = await send(txs)
@@ -206,7 +206,7 @@ test('invariant 21: where the answer was lost, the same comes again, and no seco
   expect(await json('delta?since=2')).toMatchObject({ sid: 2, frames: [] })
 })
 
-test('the order of keys and what the client knew make no other body; other ops and requirements do', async () => {
+test('key order and client state do not change a body; other ops and requirements do', async () => {
   const { post, codes } = txServiceOf()
   await codes([tx('a', [make('1', { a: 1, b: { c: 1, d: 2 } })])])
   const again =
@@ -218,7 +218,7 @@ test('the order of keys and what the client knew make no other body; other ops a
   expect(await codes(other)).toEqual(['id_reused', 'id_reused'])
 })
 
-test('another body under the same id is refused with what became of the first body', async () => {
+test('another body with the same id is rejected with the verdict on the first body', async () => {
   const { send } = txServiceOf()
   await send([tx('a', [make('1')]), tx('b', [make('1')])])
   const { results } = await send([tx('a', [make('2')]), tx('b', [make('2')])])
@@ -228,7 +228,7 @@ test('another body under the same id is refused with what became of the first bo
   ])
 })
 
-test('one caller’s id says nothing about another’s', async () => {
+test('the id of a transaction belongs to its caller', async () => {
   const { send, codes } = txServiceOf()
   await send([tx('a', [make('1')])])
   expect(await codes([tx('a', [make('2')]), tx('b', [make('3')], { requires: ['a'] })], 'bob')).toEqual([
@@ -238,7 +238,7 @@ test('one caller’s id says nothing about another’s', async () => {
   expect(await codes([tx('c', [make('4')], { requires: ['b'] })])).toEqual(['dependency_rejected'])
 })
 
-test('all frames of a transaction are pushed in one message, and name it', async () => {
+test('all frames of a transaction are pushed in one message, with its id', async () => {
   const { send, connect } = txServiceOf()
   const socket = await connect()
   const { results } = await send([tx('a', [make('1'), make('2'), update('1', { n: 1 })])])
@@ -246,7 +246,7 @@ test('all frames of a transaction are pushed in one message, and name it', async
   expect(socket.pushes).toMatchObject([{ since: 0, sid: 3, frames: [{ tx: 'a' }, { tx: 'a' }, { tx: 'a' }] }])
 })
 
-test('a verdict is not for somebody without credentials', async () => {
+test('a verdict is not returned without credentials', async () => {
   const { post } = txServiceOf()
   expect((await post('{', { user: '' })).status).toBe(401)
 })

@@ -15,13 +15,16 @@ const op = '{"op":"i","t":"Todo","id":"1","p":{}}'
 describe('a malformed body', () => {
   test.each([
     ['nothing', ''],
-    ['no JSON', '{"txs":'],
+    ['text that is not JSON', '{"txs":'],
     ['HTML', '<!doctype html>'],
-    ['no UTF-8', Buffer.from(`{"txs":[{"id":"a","since":0,"ops":[${op.replace('1', 'ÿ')}]}]}`, 'latin1')],
+    [
+      'bytes that are not UTF-8',
+      Buffer.from(`{"txs":[{"id":"a","since":0,"ops":[${op.replace('1', 'ÿ')}]}]}`, 'latin1'),
+    ],
     ['null', 'null'],
     ['an array', '[]'],
     ['no transactions', '{"txs":[]}'],
-    ['transactions that are no list', '{"txs":{"length":1}}'],
+    ['transactions that are not a list', '{"txs":{"length":1}}'],
     ['a transaction that is null', '{"txs":[null]}'],
     ['no id', `{"txs":[{"since":0,"ops":[${op}]}]}`],
     ['an empty id', `{"txs":[{"id":"","since":0,"ops":[${op}]}]}`],
@@ -31,10 +34,10 @@ describe('a malformed body', () => {
     ['no position', `{"txs":[{"id":"a","ops":[${op}]}]}`],
     ['a position beyond 2^53', `{"txs":[{"id":"a","since":9007199254740993,"ops":[${op}]}]}`],
     ['no ops', '{"txs":[{"id":"a","since":0,"ops":[]}]}'],
-    ['ops that are no list', '{"txs":[{"id":"a","since":0,"ops":{}}]}'],
-    ['bases that are no ids', `{"txs":[{"id":"a","since":0,"ops":[${op}],"bases":[1]}]}`],
-    ['requirements that are no list', `{"txs":[{"id":"a","since":0,"ops":[${op}],"requires":"b"}]}`],
-    ['deep nesting of nothing', '['.repeat(100_000)],
+    ['ops that are not a list', '{"txs":[{"id":"a","since":0,"ops":{}}]}'],
+    ['bases that are not ids', `{"txs":[{"id":"a","since":0,"ops":[${op}],"bases":[1]}]}`],
+    ['requirements that are not a list', `{"txs":[{"id":"a","since":0,"ops":[${op}],"requires":"b"}]}`],
+    ['deep nesting, not closed', '['.repeat(100_000)],
     ['deep nesting of arrays', '['.repeat(100_000) + ']'.repeat(100_000)],
   ])('is answered with 400: %s', async (_, body) => {
     const { post, json } = txServiceOf()
@@ -44,14 +47,14 @@ describe('a malformed body', () => {
     expect((await json('bootstrap')).sid).toBe(0)
   })
 
-  test('says nothing of what it held', async () => {
+  test('is not quoted in the error', async () => {
     const { post, lines } = txServiceOf()
     expect(await (await post('{"secret')).text()).not.toContain('secret')
     expect(lines).toEqual([])
   })
 })
 
-test('a body that somebody else has read is a fault of the server: no client takes it for a verdict', async () => {
+test('a body that was read before is a fault of the server, so that no client takes it for a verdict', async () => {
   const { service, lines } = txServiceOf()
   const body = JSON.stringify({ txs: [tx('a', [make('1')])] })
   const request = requestTo('tx', 'ann', { method: 'POST', body })
@@ -62,14 +65,14 @@ test('a body that somebody else has read is a fault of the server: no client tak
   expect(lines).toEqual([expect.stringContaining('A request failed.')])
 })
 
-test('a body is read where requests have no `body`, as in Firefox', async () => {
+test('a body is read if `Request` has no `body`, as in Firefox', async () => {
   const { codes } = txServiceOf()
   const body = vi.spyOn(Request.prototype, 'body', 'get').mockReturnValue(undefined as never)
   expect(await codes([tx('a', [make('1')])])).toEqual(['accepted'])
   body.mockRestore()
 })
 
-describe('an op that is none', () => {
+describe('an invalid op', () => {
   test.each([
     ['null', 'null'],
     ['a number', '1'],
@@ -78,8 +81,8 @@ describe('an op that is none', () => {
     ['an id that is a number', '{"op":"d","t":"Todo","id":2}'],
     ['no fields', '{"op":"i","t":"Todo","id":"2"}'],
     ['fields that are a list', '{"op":"i","t":"Todo","id":"2","p":[]}'],
-    ['a put that is no boolean', '{"op":"i","t":"Todo","id":"2","p":{},"put":1}'],
-    ['an unchangedSince that is none', '{"op":"d","t":"Todo","id":"1","unchangedSince":"1"}'],
+    ['a put that is not a boolean', '{"op":"i","t":"Todo","id":"2","p":{},"put":1}'],
+    ['an invalid unchangedSince', '{"op":"d","t":"Todo","id":"1","unchangedSince":"1"}'],
     ['a reserved type', '{"op":"i","t":"__proto__","id":"2","p":{}}'],
     ['a reserved id', '{"op":"i","t":"Todo","id":"__proto__","p":{}}'],
     ['a reserved field', '{"op":"i","t":"Todo","id":"2","p":{"__proto__":{}}}'],
@@ -90,7 +93,7 @@ describe('an op that is none', () => {
     ['a NUL in a value', '{"op":"i","t":"Todo","id":"2","p":{"a":["x\\u0000"]}}'],
     ['half a surrogate pair in an id', '{"op":"d","t":"Todo","id":"\\udc00"}'],
     ['half a surrogate pair in a value', '{"op":"u","t":"Todo","id":"1","p":{"a":"\\ud83d"}}'],
-    ['a number that is none', '{"op":"i","t":"Todo","id":"2","p":{"n":1e999}}'],
+    ['a number that is not finite', '{"op":"i","t":"Todo","id":"2","p":{"n":1e999}}'],
     ['a long type', `{"op":"d","t":"${'x'.repeat(256)}","id":"2"}`],
     ['a long id', `{"op":"d","t":"Todo","id":"${'x'.repeat(256)}"}`],
     ['`was` of an insert that is not null', '{"op":"i","t":"Todo","id":"2","p":{},"was":{}}'],
@@ -100,28 +103,31 @@ describe('an op that is none', () => {
     ['`was` of a field that is not written', '{"op":"u","t":"Todo","id":"1","p":{"a":1},"was":{"b":1}}'],
     ['`was` with a reserved field', '{"op":"d","t":"Todo","id":"1","was":{"a":{"__proto__":1}}}'],
     ['`was` with a NUL', '{"op":"d","t":"Todo","id":"1","was":{"a":"\\u0000"}}'],
-    ['`unset` that is no list', '{"op":"u","t":"Todo","id":"1","p":{},"unset":"a"}'],
+    ['`unset` that is not a list', '{"op":"u","t":"Todo","id":"1","p":{},"unset":"a"}'],
     ['`unset` of a field that is set', '{"op":"u","t":"Todo","id":"1","p":{"a":1},"unset":["a"]}'],
     ['`unset` of a reserved field', '{"op":"u","t":"Todo","id":"1","p":{},"unset":["__proto__"]}'],
     ['`unset` with a NUL', '{"op":"u","t":"Todo","id":"1","p":{},"unset":["\\u0000"]}'],
     ['depth 501', `{"op":"i","t":"Todo","id":"2","p":${nested(500)}}`],
     ['depth 10 000', `{"op":"u","t":"Todo","id":"1","p":${nested(10_000)}}`],
     ['depth 10 000 elsewhere', `{"op":${nested(10_000)}}`],
-  ])('invariant 54: an op that is none is invalid for good, and stops no other: %s', async (_, text) => {
-    const { service, post, json } = txServiceOf()
-    await service.write([insert('1')])
-    const body = `{"txs":[{"id":"a","since":0,"ops":[${text}]},{"id":"b","since":0,"ops":[{"op":"d","t":"Todo","id":"1"}]}]}`
-    const answer = await (await post(body)).json()
-    expect(answer.results).toMatchObject([
-      { id: 'a', error: { code: 'invalid' } },
-      { id: 'b', sid: 2 },
-    ])
-    expect(isStorable(answer.results[0].error.message)).toBe(true)
-    expect(await (await post(body)).json()).toEqual(answer)
-    expect((await json('delta?since=1')).frames).toHaveLength(1)
-  })
+  ])(
+    'invariant 54: an invalid op is rejected for good, and stops no other transaction: %s',
+    async (_, text) => {
+      const { service, post, json } = txServiceOf()
+      await service.write([insert('1')])
+      const body = `{"txs":[{"id":"a","since":0,"ops":[${text}]},{"id":"b","since":0,"ops":[{"op":"d","t":"Todo","id":"1"}]}]}`
+      const answer = await (await post(body)).json()
+      expect(answer.results).toMatchObject([
+        { id: 'a', error: { code: 'invalid' } },
+        { id: 'b', sid: 2 },
+      ])
+      expect(isStorable(answer.results[0].error.message)).toBe(true)
+      expect(await (await post(body)).json()).toEqual(answer)
+      expect((await json('delta?since=1')).frames).toHaveLength(1)
+    },
+  )
 
-  test('is found before those around it happen', async () => {
+  test('is found before the ops around it are applied', async () => {
     const { codes, json } = txServiceOf()
     expect(await codes([tx('a', [make('1'), { op: 'x' }]), tx('a', [make('1')])])).toEqual([
       'invalid',
@@ -134,16 +140,16 @@ describe('an op that is none', () => {
 test.each([
   ['depth 500', `{"op":"i","t":"Todo","id":"2","p":${nested(499)}}`],
   ['whole surrogate pairs', '{"op":"i","t":"😀","id":"\\ud83d\\ude00","p":{"a":"😀"}}'],
-  ['names that JavaScript knows', '{"op":"i","t":"constructor","id":"toString","p":{"hasOwnProperty":1}}'],
+  ['names of JavaScript', '{"op":"i","t":"constructor","id":"toString","p":{"hasOwnProperty":1}}'],
   ['empty names', '{"op":"i","t":"","id":"","p":{"":0}}'],
-  ['fields nobody knows', '{"op":"i","t":"Todo","id":"2","p":{},"later":{"__proto__":1}}'],
-])('what is odd, but JSON, is taken: %s', async (_, text) => {
+  ['unknown fields', '{"op":"i","t":"Todo","id":"2","p":{},"later":{"__proto__":1}}'],
+])('an unusual op in JSON is accepted: %s', async (_, text) => {
   const { post } = txServiceOf()
   const answer = await (await post(`{"txs":[{"id":"a","since":0,"ops":[${text}]}]}`)).json()
   expect(answer.results).toEqual([{ id: 'a', sid: 1 }])
 })
 
-test('invariant 53: a field called `__proto__` changes no prototype, and names of JavaScript’s are only names', async () => {
+test('invariant 53: a field `__proto__` changes no prototype, and names of JavaScript’s are ordinary names', async () => {
   const { post, json } = txServiceOf()
   const evil = '{"op":"i","t":"Todo","id":"1","p":{"__proto__":{"polluted":1}}}'
   const plain =
@@ -157,7 +163,7 @@ test('invariant 53: a field called `__proto__` changes no prototype, and names o
   expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
 })
 
-describe('a body beyond the limits', () => {
+describe('a body above the limits', () => {
   const streamed = (text: string, chunkLength = 10) => {
     const bytes = new TextEncoder().encode(text)
     let at = 0
@@ -173,7 +179,7 @@ describe('a body beyond the limits', () => {
   const text = JSON.stringify({ txs: [tx('a', [make('1', { a: 'é'.repeat(20) })])] })
   const length = Buffer.byteLength(text)
 
-  test('invariant 57: a body is measured by its bytes, with and without a length, and what just fits is taken', async () => {
+  test('invariant 57: is measured in bytes, with and without a `Content-Length`, and the maximum is accepted', async () => {
     const small = txServiceOf({ maxBodyBytes: length - 1 })
     for (const response of [await small.post(text), await small.post(...streamed(text))]) {
       expect(response.status).toBe(413)
@@ -185,13 +191,13 @@ describe('a body beyond the limits', () => {
     }
   })
 
-  test('is refused for the length that it says, before any of it is read', async () => {
+  test('is refused by its `Content-Length`, before it is read', async () => {
     const { post } = txServiceOf({ maxBodyBytes: 100 })
     const response = await post('{}', { headers: { 'Content-Length': '101' } })
     expect(response.status).toBe(413)
   })
 
-  test('is read no further than the limit', async () => {
+  test('is not read beyond the limit', async () => {
     const { post } = txServiceOf({ maxBodyBytes: 100 })
     let read = 0
     const endless = new ReadableStream<Uint8Array>({
@@ -204,7 +210,7 @@ describe('a body beyond the limits', () => {
     expect(read).toBeLessThan(400)
   })
 
-  test('keeps none of the pieces in which it comes, so that many small ones take no more room than few large', async () => {
+  test('does not keep its pieces, so that many small ones take no more memory than few large ones', async () => {
     const bytes = new TextEncoder().encode(text)
     const piece = new Uint8Array(1)
     let at = 0
@@ -224,7 +230,7 @@ describe('a body beyond the limits', () => {
     expect(response.status).toBe(200)
   })
 
-  test('invariant 57: a body that is compressed is not unpacked', async () => {
+  test('invariant 57: is not decompressed', async () => {
     const { post } = txServiceOf()
     const bomb = gzipSync(Buffer.alloc(10_000_000, 0x20))
     const response = await post(new Uint8Array(bomb), { headers: { 'Content-Encoding': 'gzip' } })
@@ -233,7 +239,7 @@ describe('a body beyond the limits', () => {
     expect((await post(text, { headers: { 'Content-Encoding': 'Identity' } })).status).toBe(200)
   })
 
-  test('is one with too many transactions, ops or names as well', async () => {
+  test('is also one with too many transactions, ops or names', async () => {
     const { post, json } = txServiceOf({ maxTransactions: 2, maxOps: 3 })
     const many = (n: number) => Array.from({ length: n }, (_, at) => make(`${at}`))
     const ids = ['a', 'b', 'c', 'd']
@@ -246,7 +252,7 @@ describe('a body beyond the limits', () => {
     expect(await statusOf([tx('a', many(3)), tx('b', [update('1', { n: 1 })])])).toBe(200)
   })
 
-  test('is answered over real HTTP, though it was not read to its end', async () => {
+  test('gets a response over real HTTP before it was read to its end', async () => {
     const { service } = txServiceOf()
     const served = await serve(service, { port: 0 })
     const headers = { Authorization: 'Bearer token-of-ann', 'Content-Type': 'application/json' }
@@ -270,7 +276,7 @@ test('a body that breaks off is refused', async () => {
   expect((await post(broken, { duplex: 'half' } as RequestInit)).status).toBe(400)
 })
 
-test('whatever JSON is sent, the answer is a verdict or a refusal, never a fault', async () => {
+test('any JSON gets a verdict or a refusal, never a fault', async () => {
   const scalar = fc.oneof(fc.constantFrom(null, 0, 1, '', 'a', 'i', 'Todo', '__proto__', true), fc.string())
   const loose = <T>(value: fc.Arbitrary<T>) =>
     fc.oneof({ weight: 8, arbitrary: value }, { weight: 1, arbitrary: scalar })

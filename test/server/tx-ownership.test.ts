@@ -56,7 +56,7 @@ const anyStep = fc.record({
   again: fc.boolean(),
 })
 
-test('invariant 47: an answer to a transaction says what one’s own records say, and holds no other’s', async () => {
+test('invariant 47: a result depends only on records of the caller, and contains no others', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyStep, { maxLength: 30 }), async (steps) => {
       const { post, connect, json } = txServiceOf()

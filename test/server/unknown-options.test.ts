@@ -36,17 +36,20 @@ const calls: readonly (readonly [misspelt: string, call: (options: object) => un
   ['organisationId', (more) => signToken({ secret, userId: 'ann', ...more })],
 ]
 
-test.each(calls)('an option `%s` is refused, and those that there are are named', async (option, call) => {
-  const called = async () => call({ [option]: 'x' })
-  await expect(called()).rejects.toMatchObject({
-    name: 'ConfigurationError',
-    message: expect.stringMatching(new RegExp(`\`${option}\` is no option; expected one of .*\\w, `)),
-  })
-})
+test.each(calls)(
+  'an unknown option `%s` is refused, and the error lists the known ones',
+  async (option, call) => {
+    const called = async () => call({ [option]: 'x' })
+    await expect(called()).rejects.toMatchObject({
+      name: 'ConfigurationError',
+      message: expect.stringMatching(new RegExp(`\`${option}\` is no option; expected one of .*\\w, `)),
+    })
+  },
+)
 
 test.each<[object, string]>([
   [{ endpoints: { boostrap: { requests: 1, windowMs: 1_000 } } }, 'endpoints.boostrap'],
   [{ endpoints: { bootstrap: { requests: 1, windowMs: 1_000, window: 1 } } }, 'endpoints.bootstrap.window'],
-])('so is one within the rates of endpoints: %j', (options, option) => {
+])('an unknown option in the rates of endpoints is refused: %j', (options, option) => {
   expect(() => rateLimiter(options)).toThrow(`\`${option}\` is no option; expected one of `)
 })

@@ -83,7 +83,7 @@ describe.each([
     }
   }
 
-  test('is answered as any other, and so are those behind it on the connection', async () => {
+  test('gets a plain response, and so do later requests on the connection', async () => {
     const ask = await asking()
     for (let n = 0; n < 15; n += 1) {
       expect(await ask('/sync/v1/delta?since=0')).toMatchObject({ status: 200, reused: n > 0 })
@@ -92,7 +92,7 @@ describe.each([
     expect(await ask('/sync/v1/bootstrap', 'GET', undefined, {})).toMatchObject({ status: 200, reused: true })
   })
 
-  test('has its body, whatever says where that ends', async () => {
+  test('keeps its body, with a length or in chunks', async () => {
     const ask = await asking()
     const body = (n: number) => JSON.stringify(transaction(n))
     const length = { ...h2c, 'content-length': body(1).length }
@@ -104,7 +104,7 @@ describe.each([
     expect((await ask('/sync/v1/delta?since=1')).body).toMatch(/"id":"new1".*"id":"new2"/s)
   })
 
-  test('ends its connection where it says so', async () => {
+  test('closes its connection if it asks for that', async () => {
     const ask = await asking()
     const last = { ...h2c, connection: 'close, Upgrade, HTTP2-Settings' }
     expect(await ask('/own', 'GET', undefined, last)).toMatchObject({ status: 200, body: 'GET /own: ' })
@@ -112,7 +112,7 @@ describe.each([
   })
 })
 
-test('thousands of requests for another protocol on one connection end the connection', async () => {
+test('thousands of upgrade requests to another protocol close their connection', async () => {
   const server = createServer(routes())
   let readAgain = -1
   server.on('connection', () => {
@@ -128,7 +128,7 @@ test('thousands of requests for another protocol on one connection end the conne
   expect(readAgain).toBeLessThanOrEqual(100)
 })
 
-describe('a request for a socket', () => {
+describe('a socket request', () => {
   const firstOn = async (port: number, path: string) => {
     const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, {
       headers: { authorization: 'Bearer good' },
@@ -142,7 +142,7 @@ describe('a request for a socket', () => {
     return said
   }
 
-  test('goes to the one of two services that it names, and is refused where it names none', async () => {
+  test('reaches the service that it names, and is refused if it names none', async () => {
     const other = serviceAt('/other')
     onTestFinished(() => other.close())
     const port = await listening(createServer(), service, other)
@@ -151,7 +151,7 @@ describe('a request for a socket', () => {
     expect(await firstOn(port, '/elsewhere')).toBe(404)
   })
 
-  test('is left to whoever else opens sockets, and so is what asks there for another protocol', async () => {
+  test('is left to other handlers on the server, as is an upgrade to another protocol', async () => {
     const other = serviceAt('/other')
     onTestFinished(() => other.close())
     const server = createServer(routes())
@@ -173,7 +173,7 @@ describe('a request for a socket', () => {
     expect(await answerTo('/sync/v1/bootstrap')).toMatch(/^HTTP\/1.1 401 /)
   })
 
-  test('is left whole to whoever else opens sockets', async () => {
+  test('is not touched if another handler takes it', async () => {
     const server = createServer(routes())
     const own = new WebSocketServer({ noServer: true })
     server.on('upgrade', (incoming, socket, head) => {
@@ -185,7 +185,7 @@ describe('a request for a socket', () => {
     const port = await listening(server, service)
     const socket = new WebSocket(`ws://127.0.0.1:${port}/own`)
     await once(socket, 'open')
-    // Both doors have been asked by the time at which the service's is answered.
+    // Both handlers have been called when the service’s socket is answered.
     expect(await firstOn(port, '/sync/v1/ws')).toContain('"sid":1')
     socket.send('the same')
     const [answer] = await once(socket, 'message')
@@ -193,7 +193,7 @@ describe('a request for a socket', () => {
     socket.terminate()
   })
 
-  test('is one in whatever letters it names the protocol', async () => {
+  test('may write the protocol in any case', async () => {
     const port = await listening(createServer(routes()), service)
     const socket = connect(port, '127.0.0.1')
     onTestFinished(() => void socket.destroy())
@@ -204,7 +204,7 @@ describe('a request for a socket', () => {
     expect(String(await once(socket, 'data'))).toMatch(/^HTTP\/1.1 101 /)
   })
 
-  test('finds nobody once the last service has left', async () => {
+  test('finds no handler after the last service was removed', async () => {
     const server = createServer(routes())
     const [first, second] = [attachSockets(server, service), attachSockets(server, service)]
     first.close()
@@ -217,7 +217,7 @@ describe('a request for a socket', () => {
   })
 })
 
-test('where Node asks before it upgrades, it hears of what it is to answer plainly, until the last service has left', () => {
+test('`shouldUpgradeCallback` refuses upgrades to other protocols, until the last service was removed', () => {
   const server: UpgradingServer = createServer()
   const own = ({ url }: IncomingMessage) => url !== '/no'
   server.shouldUpgradeCallback = own
@@ -238,7 +238,7 @@ test('where Node asks before it upgrades, it hears of what it is to answer plain
   expect(server.shouldUpgradeCallback).toBe(others)
 })
 
-test('a refusal that cannot be read ends the connection, and nothing else', async () => {
+test('a refusal that cannot be read ends only its connection', async () => {
   const broken = new ReadableStream({ start: (controller) => controller.error(new Error('Broken.')) })
   const refusing = {
     ...service,
@@ -251,7 +251,7 @@ test('a refusal that cannot be read ends the connection, and nothing else', asyn
   expect(error).toMatchObject({ message: 'socket hang up' })
 })
 
-test('a request for a socket is let go of once it is refused', async () => {
+test('a socket request is released once it is refused', async () => {
   const server = new EventEmitter()
   const sockets = attachSockets(server, service)
   const socket = new PassThrough()

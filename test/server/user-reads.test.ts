@@ -64,7 +64,7 @@ test('short responses are never refused', async () => {
   for (let count = 0; count < 5; count += 1) expect((await read('ann')).status).toBe(200)
 })
 
-test('a response of which nothing is read for 10 s gives way to another one', async () => {
+test('a response that is not read for 10 s makes room for another one', async () => {
   const { read, clock, open } = setUp()
   const [idle, slow] = [await read('ann'), await read('ann')]
   const reader = slow.body?.getReader()
@@ -93,7 +93,7 @@ test('a user begins two reads at once, and the others wait for up to 10 s', asyn
   expect((await responses[0])?.status).toBe(200)
 })
 
-test('a request whose client goes while it waits asks the database for nothing', async () => {
+test('a waiting request whose client disconnects reads nothing from the database', async () => {
   const { service, hold, begun, clock } = setUp(1)
   const handle = nodeHandler(service)
   const server = createServer((incoming, outgoing) => void handle(incoming, outgoing)).listen(0, '127.0.0.1')

@@ -44,7 +44,7 @@ test('a user whose changes wait for the log gets 429 for more, and others do not
   expect((await later).status).toBe(200)
 })
 
-test('a user without waiting changes may send a request of any number', async () => {
+test('a user without waiting changes may send any number of ops', async () => {
   const { send, go } = heldService()
   const txs = Array.from({ length: 11 }, (_, t) =>
     tx(

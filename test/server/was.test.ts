@@ -5,7 +5,7 @@ import type { TxOp } from '../../src/protocol/tx.ts'
 import { insert, remove, update } from './harness.ts'
 import { tx, txServiceOf } from './tx-support.ts'
 
-test('invariant 74: authorize decides about what is left, and not at all if nothing is', async () => {
+test('invariant 74: `authorize` gets only the remaining ops, and is not called if there are none', async () => {
   const seen: (readonly TxOp[])[] = []
   const { service, codes, json } = txServiceOf({
     authorize: ({ ops }) => {
@@ -27,7 +27,7 @@ test('invariant 74: authorize decides about what is left, and not at all if noth
   expect((await json('bootstrap')).rows).toMatchObject([{ p: { a: 2, b: 1 } }])
 })
 
-test('authorize sees what is left as the earlier transactions of the request have made it', async () => {
+test('`authorize` gets the remaining ops after the earlier transactions of the request', async () => {
   const { service, codes } = txServiceOf({
     authorize: ({ ops }) => (ops.length > 1 ? { message: 'No.' } : undefined),
   })
@@ -39,7 +39,7 @@ test('authorize sees what is left as the earlier transactions of the request hav
   ])
 })
 
-test('what prepare sets stays, also if the op removes it', async () => {
+test('a field that `prepare` sets stays, even if the op removes it', async () => {
   const { service, codes, json } = txServiceOf({
     prepare: (op) => (op.op === 'd' ? op : { ...op, p: { ...op.p, by: 'server' } }),
   })
@@ -48,7 +48,7 @@ test('what prepare sets stays, also if the op removes it', async () => {
   expect((await json('bootstrap')).rows).toMatchObject([{ p: { userId: 'ann', by: 'server' } }])
 })
 
-test('a field that the model needs cannot be removed, and another one can', async () => {
+test('a required field cannot be removed, and an optional one can', async () => {
   const models = defineModels({
     Todo: z.object({ userId: z.string(), title: z.string(), note: z.optional(z.string()) }),
   })
@@ -68,7 +68,7 @@ test('a field that the model needs cannot be removed, and another one can', asyn
   expect((await json('bootstrap')).rows).toMatchObject([{ p: { userId: 'ann', title: 'One' } }])
 })
 
-test('a repeated transaction gets its verdict, whatever the record has become', async () => {
+test('a repeated transaction gets its verdict, however the record has changed', async () => {
   const { service, send } = txServiceOf()
   await service.write([insert('1', { n: 1 })])
   const sent = [tx('a', [{ ...update('1', { n: 2 }), was: { n: 1 } }])]

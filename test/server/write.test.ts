@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { TxOp } from '../../src/protocol/tx.ts'
 import { insert, remove, serviceOf, update } from './harness.ts'
 
-test('what is no array of ops is refused by a sentence', async () => {
+test('`write` refuses anything but an array of ops with one sentence', async () => {
   const { service } = serviceOf()
   const one: unknown = insert('1')
   await expect(service.write(one as TxOp[])).rejects.toMatchObject({
@@ -17,7 +17,7 @@ test.each([
   ['conflict', [{ ...update('1', { n: 2 }), unchangedSince: 0 }]],
   ['invalid', [{ op: 'i', t: 'Todo', id: '2', p: {} } as TxOp]],
   ['invalid', [update('1', { userId: null })]],
-])('a write that breaks a rule is refused whole: %s', async (reason, ops) => {
+])('a write that breaks a rule is refused as a whole: %s', async (reason, ops) => {
   const { service, json } = serviceOf()
   await service.write([insert('1')])
   const before = await json('bootstrap')
@@ -26,7 +26,7 @@ test.each([
   expect(await json('delta?since=1')).toMatchObject({ sid: 1, frames: [] })
 })
 
-describe('an op that is none', () => {
+describe('an invalid op', () => {
   let deep: object = {}
   for (let level = 0; level < 600; level += 1) deep = { deep }
   const cyclic: { self?: object } = {}
@@ -35,7 +35,7 @@ describe('an op that is none', () => {
   test.each([
     ['a Date', insert('2', { when: new Date(0) })],
     ['a NaN', insert('2', { n: Number.NaN })],
-    ['undefined further down', insert('2', { n: { m: undefined } })],
+    ['a nested undefined', insert('2', { n: { m: undefined } })],
     ['a Map', insert('2', { m: new Map([['a', 1]]) })],
     ['an empty Set', insert('2', { deep: [{ s: new Set() }] })],
     ['bytes', insert('2', { b: new Uint8Array(2) })],
@@ -61,13 +61,13 @@ describe('an op that is none', () => {
   })
 })
 
-test('a field that is undefined is left out', async () => {
+test('an undefined field is left out', async () => {
   const { service, json } = serviceOf()
   await service.write([insert('1', { n: undefined })])
   expect((await json('bootstrap')).rows[0]?.p).toEqual({ userId: 'ann' })
 })
 
-test('what is written is a copy: changing it later changes nothing', async () => {
+test('`write` copies its ops: later changes of them have no effect', async () => {
   const { service, json } = serviceOf()
   const tags = ['a']
   await service.write([insert('1', { tags })])

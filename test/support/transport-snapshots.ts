@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { readCut } from '../../src/network/cut.ts'
+import { parseSlice } from '../../src/network/raw-slice.ts'
 import { SnapshotScanner } from '../../src/network/scanner.ts'
 import type { SnapshotSlice } from '../../src/network/transport.ts'
 import { readSnapshotHead, type SnapshotHead } from '../../src/protocol/bootstrap.ts'
@@ -23,7 +23,9 @@ export function scan(
 ): Scanned {
   const bytes = typeof document === 'string' ? encoder.encode(document) : document
   const slices: SnapshotSlice[] = []
-  const scanner = new SnapshotScanner(maxRowBytes, (buffer, cut) => slices.push(readCut(buffer.take(), cut)))
+  const scanner = new SnapshotScanner(maxRowBytes, (buffer, cut) =>
+    slices.push(parseSlice(buffer.take(), cut)),
+  )
   const ends = [...cuts.filter((cut) => cut <= bytes.length), bytes.length].sort((a, b) => a - b)
   let from = 0
   for (const end of ends) {

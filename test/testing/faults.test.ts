@@ -118,7 +118,7 @@ test('never: no response comes, until the client gives up and asks again', async
 
 test('the response to any request can be lost', async () => {
   const { server } = scene()
-  server.loseAnswer()
+  server.loseResponse()
   const ask = () => server.clock.until(server.environment.fetch(`${server.baseUrl}/delta`, {}))
   await expect(ask()).rejects.toThrow('fetch failed')
   expect((await ask()).status).toBe(401)
@@ -183,7 +183,7 @@ describe('a request to tx', () => {
 
   test('can lose its response', async () => {
     const { server } = scene()
-    server.loseAnswer({ endpoint: 'tx' })
+    server.loseResponse({ endpoint: 'tx' })
     await expect(post('1')).rejects.toThrow('fetch failed')
     expect(await server.rows('ada')).toMatchObject([{ t: 'Issue', id: '1' }])
   })

@@ -49,7 +49,7 @@ test.each([
   ['never', [{ times: 0 }], 'times'],
   ['never', [{ endpoint: 'sync' }], 'endpoint'],
   ['never', ['tx'], 'options'],
-  ['loseAnswer', [{ times: '2' }], 'times'],
+  ['loseResponse', [{ times: '2' }], 'times'],
   ['wrong', [500, { header: {} }], 'header'],
   ['wrong', [500, { headers: 'x' }], 'headers'],
   ['wrong', ['htm'], 'wrong'],

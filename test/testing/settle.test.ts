@@ -89,7 +89,7 @@ test('settle says why a client is not in step', async () => {
     'a client is `failed`: The snapshot is not JSON',
   )
   server.heal()
-  server.loseAnswer({ times: 1_000 })
+  server.loseResponse({ times: 1_000 })
   await expect(server.settle({ limitMs: 60_000 })).rejects.toThrow(
     'a client is `offline`: The connection broke. `clock.advance(ms)`',
   )

@@ -53,7 +53,7 @@ test('reject undoes a change, and the next one is accepted', async () => {
 test('a write with a lost response is sent again, and applied once', async () => {
   const { server, live } = scene()
   const client = await live()
-  server.loseAnswer({ endpoint: 'tx' })
+  server.loseResponse({ endpoint: 'tx' })
   // Else the push would tell that it was accepted.
   server.hold()
   const tx = client.mutate((m) => {

@@ -72,7 +72,7 @@ test('a write that waited offline until its result expired is kept in the inbox,
 test.each([
   ['in time gets its first answer', 0.5 * hour, 'synced', []],
   ['too late is expired, though it happened', 3 * hour, 'rejected', ['rejected Add expired']],
-] as const)('what is sent again %s, and happens once', async (_, ms, state, told) => {
+] as const)('a transaction that is sent again %s, and is applied once', async (_, ms, state, told) => {
   const { backend, log, device, client, away } = await forgetful()
   const { intercept } = backend
   backend.intercept = at('tx', async (request, pass) => {

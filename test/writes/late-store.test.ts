@@ -41,7 +41,7 @@ async function stuck(opening = silent) {
 test.each([
   ['gave no sign of life', silent],
   ['could not be opened', failing],
-])('a store that %s shows later what it holds, and what was written before is sent', async (_, opening) => {
+])('a store that %s shows its content later, and earlier writes are sent', async (_, opening) => {
   const { backend, disk, device, client } = await stuck(opening)
   expect(notes(client)).toEqual({})
   disk.stuck = undefined

@@ -113,7 +113,7 @@ describe('queued transactions of an older version', () => {
         throw new Error('Cannot be.')
       },
     ],
-  ])('invariant 12: are parked and told, never lost, where the migration %s', async (_, give) => {
+  ])('invariant 12: are kept and reported, never lost, if the migration %s', async (_, give) => {
     const { backend, device, update, insert, other } = await leftBehind()
     const op = (value: TxOp) => (value.op !== 'd' && 'name' in value.p ? give() : value)
     const options = { version: 2, migrate: { 2: { row: renamed, op } } }
@@ -197,7 +197,7 @@ describe('queued transactions of an older version', () => {
   })
 })
 
-test('an undo that an older version made offline leaves what somebody else has written since', async () => {
+test('an undo that an older version made offline keeps later changes of others', async () => {
   const { backend, device, client } = await inStep({ 1: { name: 'Milk' } }, modelsOf())
   const update = client.mutate((m) => m.update('Note', '1', { name: 'Oat milk' }))
   await backend.clock.until(update.synced)
@@ -303,7 +303,7 @@ describe('stored rows of an older version', () => {
     ['gives nothing', () => undefined],
     ['gives what is no row', () => ({ title: 'Milk' }) as never],
     ['is asynchronous', (async () => {}) as () => never],
-  ])('are fetched again, and the outbox stays, where the migration %s', async (_, row) => {
+  ])('are fetched again, and the outbox stays, if the migration %s', async (_, row) => {
     const { backend, device, update } = await leftBehind()
     const client = await offline(device, { version: 2, migrate: { 2: { row, op: renamed } } })
     expect(client.status.data.state).toBe('none')

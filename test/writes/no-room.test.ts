@@ -66,7 +66,7 @@ async function fullDesk() {
   return { backend, device }
 }
 
-test('invariant 33: a start without room shows what is stored, and sends what waits', async () => {
+test('invariant 33: a start without room shows the stored data, and sends waiting writes', async () => {
   const { backend, device } = await fullDesk()
   const client = device.client()
   await client.start()
@@ -76,7 +76,7 @@ test('invariant 33: a start without room shows what is stored, and sends what wa
   expect(await backend.rows()).toEqual({ 1: {}, 2: {} })
 })
 
-test('invariant 33: what is written after a start without room takes the room of the data', async () => {
+test('invariant 33: a write after a start without room takes the room of the data', async () => {
   const { backend, device } = await fullDesk()
   const client = device.client()
   await client.start()

@@ -111,7 +111,7 @@ describe('the promises of a transaction', () => {
   test.each([
     ['start', (client: SyncClient) => client.start()],
     ['outbox.export', (client: SyncClient) => client.outbox.export()],
-  ])('close leaves nobody waiting for what `%s` is about to bring from the disk', async (_, open) => {
+  ])('close settles the promises that wait for `%s` from the disk', async (_, open) => {
     const backend = new TestBackend()
     const device = backend.device({ store: slowStore(memoryStore(), backend.clock, 20) })
     const first = device.client()
@@ -154,7 +154,7 @@ describe('the promises of a transaction', () => {
     expect(opened).toBe(0)
   })
 
-  test('close settles what an unresponsive store blocks', async () => {
+  test('close settles promises that an unresponsive store blocks', async () => {
     const faulty = new FaultyStore(memoryStore())
     const { backend, client } = await inStep({}, { store: faulty.store })
     faulty.arm(0, 'hang')

@@ -323,7 +323,7 @@ test('a retried transaction requires the retry of its requirement', async () => 
 test.each([
   ['', false],
   [', also after a restart', true],
-])('what is tried anew requires the last try of what it required%s', async (_, restarts) => {
+])('a retry requires the last retry of what the original required%s', async (_, restarts) => {
   const backend = new TestBackend({
     authorize: ({ ops }) => (ops.some(({ id }) => id === 'payment') ? { message: 'No.' } : undefined),
   })

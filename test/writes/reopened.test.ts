@@ -16,7 +16,7 @@ async function open() {
 const insert = (client: SyncClient, id: string) => client.mutate((m) => m.insert('Note', { id }))
 
 describe.each(['all', 'nothing'] as const)(
-  'where the engine closes the database and leaves %s of it',
+  'if the engine closes the database and leaves %s of it',
   (left) => {
     test('invariant 31: a later write is stored in the database that is opened again', async () => {
       const { backend, disk, device, client } = await open()
@@ -185,7 +185,7 @@ describe('opening the database again', () => {
     expect([disk.opened, client.status.storage.reason]).toEqual([3, undefined])
   })
 
-  test('is then given up, reported, and tried again for the next write, at most 8 s later', async () => {
+  test('then stops and is reported, and is tried again for the next write, at most 8 s later', async () => {
     const { backend, disk, device, client } = await open()
     device.network.cut()
     await backend.clock.advance(1_000)
@@ -229,7 +229,7 @@ describe('opening the database again', () => {
     expect(notes(await device.offline())).toEqual(await backend.rows())
   })
 
-  test('keeps what is written while the engine closes it once a second', async () => {
+  test('keeps writes while the engine closes it once a second', async () => {
     const { backend, disk, client } = await open()
     const written = []
     for (let n = 0; n < 30; n += 1) {

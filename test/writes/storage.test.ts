@@ -217,7 +217,7 @@ describe('a store that fails', () => {
     expect(notes(next)).toEqual(await backend.rows())
   })
 
-  test('without room and without a network undoes what cannot be stored', async () => {
+  test('without room and without a network, undoes writes that cannot be stored', async () => {
     const { backend, device, client, is } = await failing()
     device.network.cut()
     await backend.clock.advance(10_000)

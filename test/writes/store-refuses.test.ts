@@ -87,7 +87,7 @@ test('invariant 33: a write that is sent from memory, and gets no answer, is sto
   expect(again.outbox.list().map(({ id }) => id)).toEqual([tx.id])
 })
 
-test('a write that is sent from memory, and gets no answer, is given up with the store’s error when the client closes', async () => {
+test('a write that is sent from memory, and gets no answer, fails with the store’s error when the client closes', async () => {
   const { server, client, rename } = await onStoreThat(aborts)
   server.wrong(503, { endpoint: 'tx', times: Number.POSITIVE_INFINITY })
   const tx = rename('mine')

@@ -149,7 +149,7 @@ test('invariant 11: a write that was seen in the data is not sent again, even if
   expect(await stored()).toBe(7)
 })
 
-test('a tab does not put back on the disk what another tab has synced and removed', async () => {
+test('a tab does not store a write again that another tab has synced and removed', async () => {
   const { server, device, a, b, write, others, front } = await twoTabs()
   await server.clock.until(a.stop())
   const tx = write(a, 1)
@@ -191,7 +191,7 @@ describe.each(['all', 'nothing'] as const)(
       expect(after.state).toBe('synced')
     })
 
-    test('invariant 31, invariant 32: keeps what it wrote before, and what it writes then', async () => {
+    test('invariant 31, invariant 32: keeps its earlier and its later writes', async () => {
       const { server, a, open } = await closed('offline')
       await server.clock.until(a.close())
       const again = await open()

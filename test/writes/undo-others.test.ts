@@ -61,7 +61,7 @@ describe.each([0, 50, 3_000])('a write that is undone offline, %i ms later,', (u
     return { ...scene, tx }
   }
 
-  test('leaves what somebody else writes', async () => {
+  test('keeps changes of others', async () => {
     const { others, stored, back } = await undoneOffline('rename')
     await others({ title: 'theirs', note: 'long work' })
     await back()
@@ -75,14 +75,14 @@ describe.each([0, 50, 3_000])('a write that is undone offline, %i ms later,', (u
     expect(posts(server)).toBe(0)
   })
 
-  test('leaves what somebody else writes to a record that it was to remove', async () => {
+  test('keeps a record that it would remove if somebody else changes it', async () => {
     const { others, stored, back } = await undoneOffline('remove')
     await others({ title: 'theirs' })
     await back()
     expect(await stored()).toEqual({ title: 'theirs', note: 'n' })
   })
 
-  test('leaves nothing in the inbox where somebody else removes the record', async () => {
+  test('leaves nothing in the inbox if somebody else removes the record', async () => {
     const { othersRemove, inbox, back } = await undoneOffline('rename')
     await othersRemove()
     await back()
@@ -123,7 +123,7 @@ test('no transaction counts as sent while there is no token', async () => {
 })
 
 describe('undo', () => {
-  test('invariant 74: restores what somebody else wrote before the write arrived', async () => {
+  test('invariant 74: restores changes of others from before the write arrived', async () => {
     const { server, device, client, rename, others, stored, back } = await oneItem()
     device.disconnect()
     const tx = rename('mine')
@@ -136,7 +136,7 @@ describe('undo', () => {
     expect((await stored()).title).toBe('theirs')
   })
 
-  test('invariant 74: brings a removed record back with what somebody else wrote before the removal arrived', async () => {
+  test('invariant 74: brings a removed record back with changes of others from before the removal arrived', async () => {
     const { server, device, client, remove, others, stored, back } = await oneItem()
     device.disconnect()
     await server.clock.until(remove().durable)
@@ -181,7 +181,7 @@ describe('undo', () => {
     expect((await stored()).title).toBe('theirs')
   })
 
-  test('leaves nothing in the inbox where somebody else has removed the record', async () => {
+  test('leaves nothing in the inbox if somebody else has removed the record', async () => {
     const { server, device, client, rename, othersRemove, stored, inbox, back } = await oneItem()
     rename('mine')
     await server.settle()
@@ -193,7 +193,7 @@ describe('undo', () => {
     expect(inbox()).toEqual([])
   })
 
-  test('invariant 74: of an added record leaves it where somebody else has added a field', async () => {
+  test('invariant 74: of an added record leaves it if somebody else has added a field', async () => {
     const { server, client, others, stored } = await oneItem()
     client.mutate((m) => m.put('Item', { id: 'i1', title: 'old', note: 'n', mine: 1 }))
     await server.settle()
@@ -257,7 +257,7 @@ describe('redo of a write that was undone before it was sent', () => {
     expect((await stored()).title).toBe('mine')
   })
 
-  test('leaves what somebody else has written meanwhile', async () => {
+  test('keeps changes of others from meanwhile', async () => {
     const { server, client, others, stored } = await undone('rename')
     await others({ title: 'theirs' })
     await client.start()
@@ -287,7 +287,7 @@ describe('redo of a write that was undone before it was sent', () => {
     expect(await stored()).toEqual({ title: 'old', note: 'theirs' })
   })
 
-  test('leaves what somebody else has written, though that comes after the redo', async () => {
+  test('keeps changes of others, even if they arrive after the redo', async () => {
     const { server, client, others, stored } = await undone('rename')
     await others({ title: 'theirs' })
     await server.clock.until(client.redo())
@@ -297,7 +297,7 @@ describe('redo of a write that was undone before it was sent', () => {
   })
 })
 
-test('undo of a put restores the record though one delta brought it and the write before it', async () => {
+test('undo of a put restores the record, even if one delta brought the put and the write before it', async () => {
   const server = ownServer()
   await server.write([{ op: 'i', t: 'Item', id: 'i1', p: { title: 'old' } }], 'ada')
   server.never({ endpoint: 'ws', times: 99 })
@@ -313,7 +313,7 @@ test('undo of a put restores the record though one delta brought it and the writ
   expect((await server.rows('ada')).map(({ p }) => p)).toMatchObject([{ title: 'old', note: 'mine' }])
 })
 
-test('an undo that is sent after a restart takes back what the server made of the write', async () => {
+test('an undo that is sent after a restart reverts the fields that the server set', async () => {
   const upper = (op: TxOp): TxOp =>
     op.op === 'u' && typeof op.p.title === 'string'
       ? { ...op, p: { ...op.p, title: op.p.title.toUpperCase() } }

@@ -43,7 +43,7 @@ describe('an undo that the disk refuses', () => {
     expect(await backend.rows()).toEqual({ 1: { title: 'Milk', n: 2 } })
   })
 
-  test('in the middle of a group keeps for the next undo what is not undone yet', async () => {
+  test('in the middle of a group keeps the rest of the group for the next undo', async () => {
     const { backend, client, disk, both } = await open()
     await client.stop()
     for (const id of ['2', '3']) client.mutate((m) => m.insert('Note', { id }), { group: 'g' })
@@ -162,7 +162,7 @@ test('a rejected transaction that the disk does not remove stays in the inbox, a
   expect([tx.state, client.outbox.list(), client.status.writes.rejected]).toEqual(['discarded', [], 0])
 })
 
-describe('what writes nothing', () => {
+describe('a transaction that writes nothing', () => {
   test('is no undo step, and keeps the redo steps', async () => {
     const { backend, client, both } = await open()
     client.mutate((m) => m.update('Note', '1', { n: 2 }))

@@ -25,7 +25,7 @@ test('a single lost response is not reported', async () => {
   const { backend, device, client } = await inStep()
   const told = new Set<unknown>()
   client.on('status', ({ writes }) => told.add(writes.paused))
-  backend.server.loseAnswer({ endpoint: 'tx' })
+  backend.server.loseResponse({ endpoint: 'tx' })
   await backend.clock.until(add(client, '1').synced)
   expect([...told]).toEqual([undefined])
   expect(device.log).toEqual([])

@@ -43,7 +43,7 @@ describe('an outbox on disk', () => {
     expect([tx.state, client.outbox.list(), backend.received]).toEqual(['synced', [], [tx.id]])
   })
 
-  test('does not bring back what was undone while it was read', async () => {
+  test('does not bring back writes that were undone while it was read', async () => {
     const backend = new TestBackend()
     const is = { failing: true }
     const store = around(memoryStore(), async (options, run) => {

@@ -4,7 +4,7 @@ import { Store } from './store.ts'
 
 /** A device: the cable to the server, and a copy of the data. A reload, or another user, creates a new copy. */
 export class Device {
-  /** Who is signed in at first. */
+  /** The user who is signed in at first. */
   readonly user: string
   readonly cable: Cable
   readonly reader: Store<Reader>

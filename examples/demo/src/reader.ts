@@ -44,8 +44,10 @@ export class Reader {
     })
     this.recent = new RecentChanges(this.client)
     this.edits = new RecentEdits(this.client)
-    this.client.on('reset', () => this.tell('The server has another history now: all was fetched anew.'))
-    this.client.on('error', (error) => this.tell(error.message))
+    this.client.on('reset', () =>
+      this.showNotice('The server has another history now, so all data was fetched again.'),
+    )
+    this.client.on('error', (error) => this.showNotice(error.message))
     this.client.on('rejected', (edit) => {
       // Handle edits one after the other, since an edit may build on the one before. A failed retry stays in the inbox.
       this.#reconciled = this.#reconciled.then(() => this.#reconcile(edit)).catch(() => {})
@@ -55,7 +57,7 @@ export class Reader {
   }
 
   /** Shows `notice` for a while. */
-  tell(notice: string): void {
+  showNotice(notice: string): void {
     this.notice.set(notice)
     setTimeout(() => {
       if (this.notice.get() === notice) this.notice.set('')

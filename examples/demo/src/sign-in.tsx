@@ -1,6 +1,6 @@
 import { nameOf, users } from './users.ts'
 
-/** What a pane shows while nobody is signed in. */
+/** Shown in a pane while nobody is signed in. */
 export function SignIn({ onSignIn }: { readonly onSignIn: (user: string) => void }) {
   return (
     <div className="first-sync">

@@ -13,7 +13,7 @@ export function SignOut({ reader }: { readonly reader: Reader }) {
       await client.logout({ pending })
     } catch (error) {
       if (isSyncError(error, 'PendingError')) setRefusal(error)
-      else reader.tell(error instanceof Error ? error.message : String(error))
+      else reader.showNotice(error instanceof Error ? error.message : String(error))
     }
   }
   if (!refusal) {

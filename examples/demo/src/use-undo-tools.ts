@@ -7,9 +7,9 @@ export function useUndoTools(reader: Reader) {
   const { canUndo, canRedo, ...steps } = useUndo()
   const step = async (work: () => Promise<boolean>, otherwise: string) => {
     try {
-      if (!(await work())) reader.tell(otherwise)
+      if (!(await work())) reader.showNotice(otherwise)
     } catch (error) {
-      reader.tell(String(error))
+      reader.showNotice(String(error))
     }
   }
   const undo = () => step(steps.undo, 'There is nothing to undo.')

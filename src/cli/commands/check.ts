@@ -1,7 +1,7 @@
 import type { TableCheck } from '../../server/tables/check-tables.ts'
 import type { Command } from '../command.ts'
-import { counted } from '../counted.ts'
 import { CommandError, oneLine } from '../failure.ts'
+import { pluralize } from '../pluralize.ts'
 import { tablesOptions, withTables } from '../tables.ts'
 
 export const check: Command = {
@@ -9,11 +9,13 @@ export const check: Command = {
   about: 'Compares attached tables with the records that clients see.',
   options: {
     ...tablesOptions,
-    repair: { about: 'Takes the records that differ from their rows; only counts in the command line' },
+    repair: { about: 'Updates the records that differ from their rows; works only on the command line' },
   },
-  notes: ['Changes that wait for the service are no fault. If something is wrong, the exit code is 1.'],
+  notes: [
+    'Changes that the service has not recorded yet are no fault. If something is wrong, the exit code is 1.',
+  ],
   async run(settings, shell) {
-    const repair = settings.meant('repair')
+    const repair = settings.flagInCommandLine('repair')
     const checks = await withTables(settings, shell, (log, { ownerField }) =>
       log.checkTables(ownerField, { repair }),
     )
@@ -23,12 +25,14 @@ export const check: Command = {
     const differing = checks.reduce((sum, each) => sum + each.differing, 0)
     if (differing === 0) return
     if (!repair)
-      throw new CommandError(`${counted(differing, 'record')} differ; \`--repair\` takes them from the rows.`)
-    shell.stdout.write(`${counted(differing, 'record')} repaired.\n`)
+      throw new CommandError(
+        `${pluralize(differing, 'record')} differ; \`--repair\` updates them from the rows.`,
+      )
+    shell.stdout.write(`${pluralize(differing, 'record')} repaired.\n`)
   },
 }
 
 function sentenceOf({ type, rows, waiting, differing, ids }: TableCheck): string {
   const which = differing === 0 ? '' : `: ${ids.join(', ')}${differing > ids.length ? ', …' : ''}`
-  return `${type}: ${counted(rows, 'row')}, ${counted(waiting, 'change')} waiting, ${differing} differing${which}.`
+  return `${type}: ${pluralize(rows, 'row')}, ${pluralize(waiting, 'change')} waiting, ${differing} differing${which}.`
 }

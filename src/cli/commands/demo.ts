@@ -4,7 +4,7 @@ import { jwtAuthentication } from '../../server/auth/jwt.ts'
 import { signToken } from '../../server/auth/sign-token.ts'
 import { createSyncService } from '../../server/create-sync-service.ts'
 import type { Command } from '../command.ts'
-import { addressIn, addressOptions, listen, untilToldToEnd } from '../listen.ts'
+import { addressIn, addressOptions, listen, untilSignal } from '../listen.ts'
 import { loggerIn, logOptions } from '../log.ts'
 import { configOption } from '../settings.ts'
 
@@ -29,7 +29,7 @@ export const demo: Command = {
       const served = await listen(service, { ...addressIn(settings), logger })
       const [ada, bob] = await Promise.all([tokenOf('ada'), tokenOf('bob')])
       shell.stdout.write(`listening on ${served.url}\n${introduction(served.url, ada, bob)}`)
-      await untilToldToEnd(shell)
+      await untilSignal(shell)
       await served.close()
     } finally {
       await service.close()

@@ -9,14 +9,14 @@ export const epoch: Command = {
   name: 'epoch',
   about: 'Starts a new history after a restore from a backup, so that every client fetches a snapshot.',
   options: {
-    new: { about: 'Confirms the command; only counts in the command line' },
+    new: { about: 'Confirms the command; works only on the command line' },
     database: lastingDatabaseOption,
     ...logOptions,
     config: configOption,
   },
   notes: [],
   async run(settings, shell) {
-    if (!settings.meant('new')) {
+    if (!settings.flagInCommandLine('new')) {
       throw new UsageError(
         '`--new` is missing; it confirms that every client of this database fetches a snapshot.',
       )

@@ -4,16 +4,16 @@ import type { TxOp } from '../../protocol/tx.ts'
 import { ownershipJudge } from '../../server/log/ownership.ts'
 import { WriteRejectedError } from '../../server/log/rejection.ts'
 import type { Command } from '../command.ts'
-import { counted } from '../counted.ts'
-import { lastingDatabaseIn, lastingDatabaseOption, openLog, reaching } from '../database.ts'
+import { lastingDatabaseIn, lastingDatabaseOption, openLog, withCommandErrors } from '../database.ts'
 import { CommandError, oneLine, sentenceOf, UsageError } from '../failure.ts'
-import { untilToldToEnd } from '../listen.ts'
+import { untilSignal } from '../listen.ts'
 import { loggerIn, logOptions } from '../log.ts'
 import { maxRecordBytesIn, maxRecordBytesOption } from '../max-record-bytes.ts'
 import { ownerFieldIn, ownerFieldOption } from '../owner-field.ts'
+import { pluralize } from '../pluralize.ts'
 import { Progress } from '../progress.ts'
 import { Ids } from '../records/ids.ts'
-import type { Numbered } from '../records/numbered.ts'
+import type { NumberedRecord } from '../records/numbered-record.ts'
 import { formats, type RecordFile, recordFile } from '../records/read-records.ts'
 import { notStorable, type OpRules, toOp } from '../records/to-op.ts'
 import { configOption, type Settings } from '../settings.ts'
@@ -67,19 +67,19 @@ export const importRecords: Command = {
     const log = await openLog(name, { logger })
     const { ownerField, maxRecordBytes } = rules
     const judge = ownershipJudge({ ownerField, maxRecordBytes, models: undefined })
-    const store = (ops: readonly TxOp[]) => reaching(name, () => log.write(ops, judge))
+    const store = (ops: readonly TxOp[]) => withCommandErrors(name, () => log.write(ops, judge))
     try {
-      await reaching(name, () => log.claim(ownerField))
+      await withCommandErrors(name, () => log.claim(ownerField))
       const count = await write(records('Writing', 'The import was interrupted.'), rules, store)
       const { head } = await log.position()
-      shell.stdout.write(`${counted(count, 'record')} written; the database is at ${head}.\n`)
+      shell.stdout.write(`${pluralize(count, 'record')} written; the database is at ${head}.\n`)
     } finally {
       await log.close()
     }
   },
 }
 
-type Read = (doing: string, ended: string) => AsyncIterable<Numbered>
+type Read = (doing: string, ended: string) => AsyncIterable<NumberedRecord>
 
 /**
  * Returns a function that reads the records of `file` and shows the progress. After a signal to end, reading rejects
@@ -87,7 +87,7 @@ type Read = (doing: string, ended: string) => AsyncIterable<Numbered>
  */
 function readBy(file: RecordFile, progress: Progress, shell: Shell): Read {
   let isEnding = false
-  void untilToldToEnd(shell).then(() => {
+  void untilSignal(shell).then(() => {
     isEnding = true
   })
   return async function* (doing, ended) {
@@ -126,7 +126,7 @@ function nameOf(option: string, text: string): string {
 
 /** Reads the whole file and reports faulty lines. Rejects if there are any. */
 async function check(
-  records: AsyncIterable<Numbered>,
+  records: AsyncIterable<NumberedRecord>,
   rules: OpRules,
   progress: Progress,
   output: Output,
@@ -150,7 +150,7 @@ async function check(
   if (faults === 0) return
   const rest = faults > maxFaults ? `, of which the first ${maxFaults} are shown` : ''
   throw new CommandError(
-    `Nothing was written: ${counted(faults, 'record')} ${faults === 1 ? 'is' : 'are'} wrong${rest}.`,
+    `Nothing was written: ${pluralize(faults, 'record')} ${faults === 1 ? 'is' : 'are'} wrong${rest}.`,
   )
 }
 
@@ -159,7 +159,7 @@ async function check(
  * says how many records were written before it.
  */
 async function write(
-  records: AsyncIterable<Numbered>,
+  records: AsyncIterable<NumberedRecord>,
   rules: OpRules,
   store: (ops: readonly TxOp[]) => Promise<unknown>,
 ): Promise<number> {
@@ -189,7 +189,7 @@ async function write(
   } catch (error) {
     const isRefused = error instanceof WriteRejectedError
     const where = isRefused ? `Line${first === line ? ` ${first}` : `s ${first} to ${line}`}: ` : ''
-    const before = `Before that, ${counted(written, 'record')} ${written === 1 ? 'was' : 'were'} written.`
+    const before = `Before that, ${pluralize(written, 'record')} ${written === 1 ? 'was' : 'were'} written.`
     const advice =
       isRefused && error.reason !== 'exists' ? '' : ' To continue, run it again with `--replace`.'
     throw new CommandError(`${where}${sentenceOf(error)} ${before}${advice}`, { cause: error })

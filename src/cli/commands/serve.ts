@@ -10,12 +10,12 @@ import { authenticationIn, authenticationOptions } from '../authentication.ts'
 import type { Command } from '../command.ts'
 import { databaseIn, databaseOption, openLog } from '../database.ts'
 import { UsageError } from '../failure.ts'
-import { addressIn, addressOptions, listen, untilToldToEnd } from '../listen.ts'
+import { addressIn, addressOptions, listen, untilSignal } from '../listen.ts'
 import { loggerIn, logOptions } from '../log.ts'
 import { maxRecordBytesIn, maxRecordBytesOption } from '../max-record-bytes.ts'
 import { ownerFieldIn, ownerFieldOption } from '../owner-field.ts'
 import { secretNote, secretVariables } from '../secret.ts'
-import { configOption, filled, type Settings } from '../settings.ts'
+import { configOption, nonEmpty, type Settings } from '../settings.ts'
 import type { Shell } from '../shell.ts'
 import { durationOf } from '../units.ts'
 import { unknownVariables } from '../unknown-variables.ts'
@@ -65,8 +65,8 @@ export const serveHttp: Command = {
   ],
   async run(settings, shell) {
     const { clock } = resolveEnvironment()
-    // From the start: a signal does not end the first process of a container unless the process listens for it.
-    const ending = untilToldToEnd(shell)
+    // Listen from the start: a signal does not end the first process of a container unless the process listens for it.
+    const ending = untilSignal(shell)
     const logger = await loggerIn(settings, shell)
     const known = [...settings.variables, ...secretVariables, metricsToken]
     for (const sentence of unknownVariables(shell.env, known)) logger.warn(sentence)
@@ -76,7 +76,7 @@ export const serveHttp: Command = {
     const opening = serviceOf(settings, shell, logger)
     const service = await Promise.race([ending, opening])
     if (!service) {
-      // Does not wait: opening may take long, and the process may end in the middle of it.
+      // Do not wait: opening may take long, and the process may end meanwhile.
       opening.then((late) => late.close()).catch(() => {})
       return
     }
@@ -106,7 +106,7 @@ async function serviceOf(settings: Settings, { env }: Shell, logger: Logger): Pr
     throw new UsageError('`--keep-verdicts` must be 1h or more, as in `90d`.')
   }
   const rate = rateIn(settings)
-  const token = filled(metricsToken, env[metricsToken])
+  const token = nonEmpty(metricsToken, env[metricsToken])
   const options = {
     authenticate,
     ownerField: ownerFieldIn(settings),

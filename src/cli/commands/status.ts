@@ -1,11 +1,11 @@
 import { resolveEnvironment } from '../../base/environment.default.ts'
-import type { Census } from '../../server/ops/census.ts'
-import { peer } from '../../server/optional-peer.ts'
+import type { DatabaseStats } from '../../server/ops/database-stats.ts'
+import { loadPeer } from '../../server/optional-peer.ts'
 import type { Command } from '../command.ts'
-import { counted } from '../counted.ts'
-import { lastingDatabaseOption, presentDatabaseIn, reaching } from '../database.ts'
+import { lastingDatabaseOption, presentDatabaseIn, withCommandErrors } from '../database.ts'
 import { oneLine } from '../failure.ts'
 import { loggerIn, logOptions } from '../log.ts'
+import { pluralize } from '../pluralize.ts'
 import { configOption } from '../settings.ts'
 
 export const status: Command = {
@@ -21,13 +21,15 @@ export const status: Command = {
   async run(settings, shell) {
     const name = presentDatabaseIn(settings)
     const logger = await loggerIn(settings, shell)
-    const { takeCensus } = await peer('kysely', () => import('../../server/ops/census.ts'))
-    const census = await reaching(name, () => takeCensus(name, { ...resolveEnvironment(), logger }))
-    shell.stdout.write(settings.flag('json') ? `${JSON.stringify(census)}\n` : table(census))
+    const { readDatabaseStats } = await loadPeer('kysely', () => import('../../server/ops/database-stats.ts'))
+    const stats = await withCommandErrors(name, () =>
+      readDatabaseStats(name, { ...resolveEnvironment(), logger }),
+    )
+    shell.stdout.write(settings.flag('json') ? `${JSON.stringify(stats)}\n` : table(stats))
   },
 }
 
-function table({ history, head, horizon, records, types, owners }: Census): string {
+function table({ history, head, horizon, records, types, owners }: DatabaseStats): string {
   const facts = [
     ['history', history],
     ['head', head],
@@ -37,11 +39,11 @@ function table({ history, head, horizon, records, types, owners }: Census): stri
   ]
   const counts = types.map(({ t, records: count, owners: of }) => [
     `type ${t}`,
-    `${counted(count, 'record')} of ${counted(of, 'owner')}`,
+    `${pluralize(count, 'record')} of ${pluralize(of, 'owner')}`,
   ])
   const largest = owners.largest.map(({ owner, records: count }) => [
     `owner ${owner}`,
-    counted(count, 'record'),
+    pluralize(count, 'record'),
   ])
   const rows = [...facts, ...counts, ...largest].map(
     // Callers choose the names of types and owners, so they may contain control characters.

@@ -21,8 +21,8 @@ export const token: Command = {
   },
   notes: [secretNote],
   async run(settings, { env, stdout }) {
-    // Only of the command line: `owner` in a file or in the environment is that of an import.
-    const owners = settings.each('owner')
+    // Only from the command line: `owner` in a file or in the environment is the owner for `import`.
+    const owners = settings.valuesInCommandLine('owner')
     const userId = settings.text('user') ?? owners[0] ?? settings.required('user', 'the id of a user')
     const organizationId = settings.text('organization')
     const lifetimeMs = settings.duration('expires')

@@ -1,6 +1,6 @@
 import { CommandError } from '../failure.ts'
 import { linesOf } from './lines.ts'
-import type { Chunks } from './numbered.ts'
+import type { Chunks } from './numbered-record.ts'
 
 /** The cells of a row, and the line on which the row begins, from 1. */
 export interface Row {

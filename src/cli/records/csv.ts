@@ -2,7 +2,7 @@ import type { JsonValue } from '../../protocol/json.ts'
 import { CommandError } from '../failure.ts'
 import { rowsOf } from './csv-rows.ts'
 import { parsed } from './ndjson.ts'
-import type { Chunks, Numbered } from './numbered.ts'
+import type { Chunks, NumberedRecord } from './numbered-record.ts'
 
 interface Column {
   readonly name: string
@@ -24,7 +24,7 @@ const kinds: Readonly<Record<string, Column['read']>> = {
  * Reads the records of a CSV file (RFC 4180) whose first row names the fields. A cell is a string unless the head of
  * its column sets another kind. Empty cells are left out.
  */
-export async function* readCsv(chunks: Chunks): AsyncGenerator<Numbered> {
+export async function* readCsv(chunks: Chunks): AsyncGenerator<NumberedRecord> {
   let columns: readonly Column[] | undefined
   for await (const { line, cells } of rowsOf(chunks)) {
     if (!columns) columns = columnsOf(cells)

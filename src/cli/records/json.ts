@@ -1,6 +1,6 @@
 import { CommandError } from '../failure.ts'
 import { parsed } from './ndjson.ts'
-import type { Chunks, Numbered } from './numbered.ts'
+import type { Chunks, NumberedRecord } from './numbered-record.ts'
 
 type Place = 'before' | 'first' | 'items' | 'after'
 
@@ -10,7 +10,7 @@ const isSpace = (char: string) => char === ' ' || char === '\n' || char === '\r'
  * Reads the items of a JSON array, each as soon as it is complete. Follows only strings and brackets; `JSON.parse`
  * checks the rest. Rejects if the file is not an array, or ends within one.
  */
-export async function* readJson(chunks: Chunks): AsyncGenerator<Numbered> {
+export async function* readJson(chunks: Chunks): AsyncGenerator<NumberedRecord> {
   const item = new ItemFollower()
   let place = 'before' as Place
   let line = 1

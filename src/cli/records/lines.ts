@@ -1,4 +1,4 @@
-import type { Chunks } from './numbered.ts'
+import type { Chunks } from './numbered-record.ts'
 
 /**
  * Reads the lines of a text, each with its `\n`, which the last line may lack. Only `\n` ends a line: JSON may contain

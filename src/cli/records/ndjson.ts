@@ -1,8 +1,8 @@
 import { linesOf } from './lines.ts'
-import type { Chunks, Numbered } from './numbered.ts'
+import type { Chunks, NumberedRecord } from './numbered-record.ts'
 
 /** Reads the records of a file with one JSON text per line. Empty lines are skipped. */
-export async function* readNdjson(chunks: Chunks): AsyncGenerator<Numbered> {
+export async function* readNdjson(chunks: Chunks): AsyncGenerator<NumberedRecord> {
   let line = 0
   for await (const text of linesOf(chunks)) {
     line += 1

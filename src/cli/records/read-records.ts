@@ -6,7 +6,7 @@ import { CommandError, UsageError } from '../failure.ts'
 import { readCsv } from './csv.ts'
 import { readJson } from './json.ts'
 import { readNdjson } from './ndjson.ts'
-import type { Chunks, Numbered } from './numbered.ts'
+import type { Chunks, NumberedRecord } from './numbered-record.ts'
 
 export const formats = ['json', 'ndjson', 'csv'] as const
 
@@ -28,7 +28,7 @@ export interface RecordFile {
   /**
    * Reads the records, holding one at a time in memory. `onBytes` is called with the size of each piece that is read.
    */
-  records(onBytes?: (bytes: number) => void): AsyncIterable<Numbered>
+  records(onBytes?: (bytes: number) => void): AsyncIterable<NumberedRecord>
 }
 
 /**

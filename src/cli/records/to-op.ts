@@ -4,7 +4,7 @@ import { isStorableName, maxNameLength } from '../../protocol/json-copy.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { checkOps } from '../../server/log/check-ops.ts'
 import { isTooLong } from '../../server/log/check-size.ts'
-import type { Numbered } from './numbered.ts'
+import type { NumberedRecord } from './numbered-record.ts'
 
 export interface OpRules {
   readonly type: string
@@ -22,7 +22,7 @@ export interface OpRules {
 export const notStorable = `is longer than ${maxNameLength} characters or cannot be stored`
 
 /** Returns the op that writes a record, or what is wrong with the record. */
-export function toOp(numbered: Numbered, rules: OpRules): TxOp | string {
+export function toOp(numbered: NumberedRecord, rules: OpRules): TxOp | string {
   if ('fault' in numbered) return numbered.fault
   const { record } = numbered
   const { type, idField, ownerField, owner, maxRecordBytes, replace } = rules

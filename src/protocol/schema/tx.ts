@@ -10,7 +10,7 @@ const target = {
   unchangedSince: z.optional(sidSchema),
 }
 
-/** One op of a transaction. `leftOf` says what `was` does. */
+/** One op of a transaction. `remainingOp` says what `was` does. */
 export const txOpSchema = z.discriminatedUnion('op', [
   /** Adds a record. With `put`, it replaces an existing one. With `was: null`, it does nothing if there is one. */
   z.object({

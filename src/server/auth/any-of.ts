@@ -4,9 +4,9 @@ import { bearerToken, hasCredentials } from './credentials.ts'
 
 /**
  * Combines several authentications. They are asked in order, and the first that returns a caller decides. A refusal as
- * `token_expired`, or with a `message`, ends the search, since that authentication has recognized the token. If none returns a caller and one
- * of them has rejected, the result rejects with the first error. Throws a ConfigurationError without any
- * authentication.
+ * `token_expired`, or with a `message`, ends the search, since that authentication has recognized the token. If none
+ * returns a caller and one of them has rejected, the result rejects with the first error. Throws a ConfigurationError
+ * without any authentication.
  */
 export function anyOf(...authentications: readonly Authenticate[]): Authenticate {
   if (authentications.length === 0) {

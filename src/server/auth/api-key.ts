@@ -1,7 +1,7 @@
 import { refuseUnknown } from '../../base/check-options.ts'
 import { resolveEnvironment } from '../../base/environment.default.ts'
 import type { Clock } from '../../base/environment.ts'
-import { type Authenticate, type Caller, endingAt, refuse } from './caller.ts'
+import { type Authenticate, type Caller, refuse, withExpiry } from './caller.ts'
 import { apiKeyOf } from './credentials.ts'
 import { type CredentialOwner, type IssuerOptions, type SecretIssuer, secretStore } from './secret-issuer.ts'
 import { memorySecretTable, type SecretTable } from './secret-table.ts'
@@ -41,7 +41,7 @@ export function apiKeyAuthentication(options: ApiKeyOptions): Authenticate {
     const { active: _, ...caller } = found
     // An empty column of a database arrives as `null`.
     const expiresAt = caller.expiresAt ?? undefined
-    return expiresAt === undefined ? { ...caller, expiresAt } : endingAt(caller, expiresAt, clock.now())
+    return expiresAt === undefined ? { ...caller, expiresAt } : withExpiry(caller, expiresAt, clock.now())
   }
 }
 

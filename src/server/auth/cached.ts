@@ -6,7 +6,7 @@ import { sha256 } from '../sha256.ts'
 import { type Authenticate, type Caller, isCaller, type Refusal } from './caller.ts'
 import { checkMs } from './check-ms.ts'
 import { hasCredentials } from './credentials.ts'
-import { inTime } from './in-time.ts'
+import { withTimeLimit } from './time-limit.ts'
 
 export interface CacheOptions {
   /** How long an accepted caller is cached, in ms, and never beyond `expiresAt`. @default 60_000 */
@@ -58,7 +58,7 @@ export function cached(authenticate: Authenticate, options: CacheOptions = {}): 
   const ask = async (key: string, request: Request): Promise<Caller | Refusal | null> => {
     const before = forgetCount
     // Limited in time, since later requests with the same credentials wait for the same call.
-    const result = await inTime(authenticate(request), clock)
+    const result = await withTimeLimit(authenticate(request), clock)
     if (before !== forgetCount) return ask(key, request)
     if (isCaller(result)) {
       const from = clock.now()

@@ -7,8 +7,8 @@ export interface Caller {
   readonly organizationId?: string | undefined
   /**
    * The owners whose records the caller sees and may change. The first one owns the records that the caller inserts
-   * without naming an owner. Without any, the caller sees nothing. @default the `userId` or `organizationId`, if that is
-   * the service's `ownerField`
+   * without naming an owner. Without any, the caller sees nothing. @default the `userId` or `organizationId`, if that
+   * is the service's `ownerField`
    */
   readonly owners?: readonly string[] | undefined
   /** When the credentials expire, in ms since the epoch. Sockets are closed then. */
@@ -24,7 +24,9 @@ const codes: readonly RefusalCode[] = ['no_token', 'token_expired', 'invalid_tok
 
 export interface Refusal {
   readonly refused: RefusalCode
-  /** The message of the response: one sentence that names the fault of the credentials. @default a sentence for the code */
+  /**
+   * The message of the response: one sentence that names the fault of the credentials. @default a sentence for the code
+   */
   readonly message?: string | undefined
 }
 
@@ -48,7 +50,7 @@ export function isCaller(result: Caller | Refusal | null): result is Caller {
  * Checks the result of an application's {@link Authenticate}. A caller whose credentials have expired by `now`, in ms
  * since the epoch, is refused. Throws a TypeError for anything else that is not a valid result.
  */
-export function checkedAnswer(result: unknown, now: number): Caller | Refusal | null {
+export function readAuthenticateResult(result: unknown, now: number): Caller | Refusal | null {
   if (result === null || result === undefined) return null
   if (isObject(result) && 'refused' in result) {
     const { message } = result
@@ -74,7 +76,7 @@ function isWholeCaller(result: unknown): result is Caller {
 }
 
 /** `caller` with an expiry at `expiresAt` or earlier; a refusal if that time has passed. */
-export function endingAt(caller: Caller, expiresAt: number, now: number): Caller | Refusal {
+export function withExpiry(caller: Caller, expiresAt: number, now: number): Caller | Refusal {
   const end = Math.min(caller.expiresAt ?? expiresAt, expiresAt)
   return end > now ? { ...caller, expiresAt: end } : refuse('token_expired')
 }

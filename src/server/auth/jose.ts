@@ -1,6 +1,6 @@
-import { peer } from '../optional-peer.ts'
+import { loadPeer } from '../optional-peer.ts'
 
 /** Rejects with a ConfigurationError if the package is missing. */
 export function loadJose() {
-  return peer('jose', () => import('jose'))
+  return loadPeer('jose', () => import('jose'))
 }

@@ -35,8 +35,8 @@ export interface JwtKeySet {
    */
   readonly audience: string | null
   /**
-   * How long fetched keys are used, in ms, and so for how long a key that the provider has withdrawn is still believed.
-   * If the provider cannot be reached for that long, requests are answered with 503. @default 60_000
+   * How long fetched keys are used, in ms. A key that the provider has withdrawn is accepted for as long. If the
+   * provider cannot be reached for that time, requests are answered with 503. @default 60_000
    */
   readonly cacheMs?: number
   /** The time limit for fetching keys, in ms. @default 5_000 */

@@ -3,7 +3,7 @@ import { type Check, check, refuseUnknown } from '../../base/check-options.ts'
 import { resolveEnvironment } from '../../base/environment.default.ts'
 import type { Clock } from '../../base/environment.ts'
 import { ConfigurationError } from '../../base/errors.ts'
-import { type Authenticate, type Caller, endingAt, refuse } from './caller.ts'
+import { type Authenticate, type Caller, refuse, withExpiry } from './caller.ts'
 import { checkMs } from './check-ms.ts'
 import { bearerAuthentication } from './credentials.ts'
 import { loadJose } from './jose.ts'
@@ -20,8 +20,8 @@ export interface JwtRules {
    */
   readonly caller?: (claims: JWTPayload) => Caller | null | Promise<Caller | null>
   /**
-   * The source of the caller's `owners`: the name of a claim, or a function of the claims. The value must be an array of
-   * texts. Without them, the caller is as `caller` returns it. @default the claim `owners`; none if `caller` is set
+   * The source of the caller's `owners`: the name of a claim, or a function of the claims. The value must be an array
+   * of texts. Without them, the caller is as `caller` returns it. @default the claim `owners`; none if `caller` is set
    */
   readonly owners?: string | ((claims: JWTPayload) => unknown)
   /** The required `iss` claim. @default not checked */
@@ -98,8 +98,8 @@ export function jwtAuthentication(options: JwtOptions): Authenticate {
     const named = await caller(claims)
     if (!named) return refuse('invalid_token')
     const own = await (typeof owners === 'string' ? claims[owners] : owners(claims))
-    if (own === undefined) return endingAt(named, expiresAt, now)
-    if (areOwners(own)) return endingAt({ ...named, owners: own }, expiresAt, now)
+    if (own === undefined) return withExpiry(named, expiresAt, now)
+    if (areOwners(own)) return withExpiry({ ...named, owners: own }, expiresAt, now)
     const claim = typeof owners === 'string' ? `claim \`${owners}\`` : '`owners`'
     return refuse('invalid_token', `The ${claim} of the token must be ${ownersExpected}.`)
   })

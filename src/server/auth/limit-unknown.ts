@@ -1,10 +1,10 @@
 import type { Clock } from '../../base/environment.ts'
 import { sha256 } from '../sha256.ts'
-import { inTime } from './in-time.ts'
 import type { OAuthProfile, ProfileOf } from './oauth-provider.ts'
 import { RefusalBudget } from './refusal-budget.ts'
+import { withTimeLimit } from './time-limit.ts'
 
-/** How long a refusal is believed, in ms. */
+/** How long a refusal is cached, in ms. */
 const refusedMs = 10_000
 
 /** The maximum number of tokens that are remembered, accepted or refused. */
@@ -15,7 +15,7 @@ const maxTokens = 10_000
  * unknown tokens are limited. Tokens that the provider has accepted before are not limited. Tokens are stored only as
  * hashes.
  */
-export function limitUnknown(profileOf: ProfileOf, clock: Clock): ProfileOf {
+export function limitUnknownTokens(profileOf: ProfileOf, clock: Clock): ProfileOf {
   const budget = new RefusalBudget(clock)
   const accepted = new Set<string>()
   /** When each refusal was received, in ms since the epoch. */
@@ -24,7 +24,7 @@ export function limitUnknown(profileOf: ProfileOf, clock: Clock): ProfileOf {
 
   const ask = async (key: string, token: string): Promise<OAuthProfile | null> => {
     // Limited in time: a call that never ends would count as running forever.
-    const call = () => inTime(profileOf(token), clock)
+    const call = () => withTimeLimit(profileOf(token), clock)
     const profile = await (accepted.has(key) ? call() : budget.run(call, (result) => result === null))
     accepted.delete(key)
     refused.delete(key)

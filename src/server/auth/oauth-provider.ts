@@ -3,7 +3,7 @@ import { ConfigurationError, ProtocolError } from '../../base/errors.ts'
 import { checkMs } from './check-ms.ts'
 import { callProvider, expectOk, type JsonObject, type ProviderAddress } from './provider-call.ts'
 
-/** What a provider says about an access token. */
+/** A provider's information about an access token. */
 export interface OAuthProfile {
   /** `sub`: the provider's id of the user. It never changes, and no other user ever gets it. */
   readonly subject: string

@@ -1,10 +1,10 @@
 import { refuseUnknown } from '../../base/check-options.ts'
 import { resolveEnvironment } from '../../base/environment.default.ts'
 import type { Clock } from '../../base/environment.ts'
-import { type Authenticate, type Caller, endingAt, refuse } from './caller.ts'
+import { type Authenticate, type Caller, refuse, withExpiry } from './caller.ts'
 import { checkMs } from './check-ms.ts'
 import { bearerAuthentication } from './credentials.ts'
-import { limitUnknown } from './limit-unknown.ts'
+import { limitUnknownTokens } from './limit-unknown.ts'
 import type { OAuthProfile, ProfileOf } from './oauth-provider.ts'
 
 export interface OAuthOptions {
@@ -25,15 +25,15 @@ export interface OAuthOptions {
 
 /**
  * Authenticates by an access token of an OAuth 2.0 provider. The provider is asked for each request, unless the caller
- * is {@link cached}. A refusal is believed for 10 s. If more than 30 tokens at once, and then 2 a second, turn out to be
- * invalid, tokens that were never accepted are not asked for, and their requests are answered with 503. Throws a
- * ConfigurationError for an invalid option.
+ * is {@link cached}. A refusal is cached for 10 s. If more than 30 tokens at once, and then 2 a second, turn out to be
+ * invalid, the provider is not asked about tokens that it has never accepted, and their requests are answered with 503.
+ * Throws a ConfigurationError for an invalid option.
  */
 export function oauthAuthentication(options: OAuthOptions): Authenticate {
   const { profileOf, findOrCreate, recheckMs = 3_600_000, clock = resolveEnvironment().clock } = options
   refuseUnknown(options, { profileOf, findOrCreate, recheckMs, clock })
   checkMs('recheckMs', recheckMs)
-  const limited = limitUnknown(profileOf, clock)
+  const limited = limitUnknownTokens(profileOf, clock)
   return bearerAuthentication(async (token) => {
     const profile = await limited(token)
     if (!profile) return refuse('invalid_token')
@@ -41,6 +41,6 @@ export function oauthAuthentication(options: OAuthOptions): Authenticate {
     const { expiresAt = now + recheckMs } = profile
     if (expiresAt <= now) return refuse('token_expired')
     const caller = await findOrCreate(profile)
-    return caller ? endingAt(caller, expiresAt, now) : refuse('invalid_token')
+    return caller ? withExpiry(caller, expiresAt, now) : refuse('invalid_token')
   })
 }

@@ -16,7 +16,7 @@ export interface ProviderAddress {
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
-export interface ProviderAnswer {
+export interface ProviderResponse {
   readonly status: number
   /** The JSON object of the body; `undefined` if the body is not a JSON object. */
   readonly body: JsonObject | undefined
@@ -26,11 +26,11 @@ export interface ProviderAnswer {
  * Sends a request to a provider. Resolves with the response, whatever its status. Rejects with a NetworkError if no
  * response arrives in time. Redirects are not followed, since that would pass on the token.
  */
-export async function callProvider(address: ProviderAddress, init: RequestInit): Promise<ProviderAnswer> {
+export async function callProvider(address: ProviderAddress, init: RequestInit): Promise<ProviderResponse> {
   const { url, timeoutMs = 5_000 } = address
   const { clock, fetch } = resolveEnvironment()
   const controller = new AbortController()
-  const call = async (): Promise<ProviderAnswer> => {
+  const call = async (): Promise<ProviderResponse> => {
     try {
       const request = { ...init, redirect: 'manual' as const, signal: controller.signal }
       const response = await (address.fetch ?? fetch)(url, request)
@@ -47,7 +47,7 @@ export async function callProvider(address: ProviderAddress, init: RequestInit):
 }
 
 /** The body of a 200 response. Throws for every other response, since it says nothing about the token. */
-export function expectOk({ status, body }: ProviderAnswer): JsonObject {
+export function expectOk({ status, body }: ProviderResponse): JsonObject {
   if (status !== 200) {
     throw new HttpError(
       `The token provider answered with status ${status}. Check its URL and this client's credentials.`,

@@ -3,7 +3,7 @@ import { resolveEnvironment } from '../../base/environment.default.ts'
 import type { Random } from '../../base/environment.ts'
 import { ConfigurationError } from '../../base/errors.ts'
 import { areOwners, ownersExpected } from './owners.ts'
-import { hashOf, makeSecret, printSecret, proves, readSecret } from './secret.ts'
+import { hasHash, hashOf, makeSecret, printSecret, readSecret } from './secret.ts'
 import type { RevokeFilter, SecretRow, SecretTable } from './secret-table.ts'
 
 /** The user to whom a secret belongs. */
@@ -83,5 +83,5 @@ export function secretStore<For extends CredentialOwner, Found>(
 async function findSecret(table: SecretTable, text: string): Promise<SecretRow | undefined> {
   const secret = readSecret(text)
   const row = secret && (await table.find(secret.id))
-  return row && proves(secret.proof, row.hash) ? row : undefined
+  return row && hasHash(secret.proof, row.hash) ? row : undefined
 }

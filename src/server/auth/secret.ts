@@ -35,7 +35,7 @@ export function hashOf(proof: string): string {
 }
 
 /** Whether `proof` has the hash `hash`, compared in constant time. */
-export function proves(proof: string, hash: string): boolean {
+export function hasHash(proof: string, hash: string): boolean {
   const kept = Buffer.from(hash, 'base64url')
   const sent = Buffer.from(hashOf(proof), 'base64url')
   return kept.length === sent.length && timingSafeEqual(kept, sent)

@@ -1,7 +1,7 @@
 import { refuseUnknown } from '../../base/check-options.ts'
 import { resolveEnvironment } from '../../base/environment.default.ts'
 import type { Clock } from '../../base/environment.ts'
-import { type Authenticate, type Caller, endingAt, refuse } from './caller.ts'
+import { type Authenticate, type Caller, refuse, withExpiry } from './caller.ts'
 import { bearerAuthentication } from './credentials.ts'
 import { type CredentialOwner, type IssuerOptions, type SecretIssuer, secretStore } from './secret-issuer.ts'
 import { memorySecretTable, type SecretTable } from './secret-table.ts'
@@ -38,7 +38,7 @@ export function sessionAuthentication(options: SessionOptions): Authenticate {
   refuseUnknown(options, { store, clock })
   return bearerAuthentication(async (token) => {
     const session = await store.find(token)
-    return session ? endingAt(session, session.expiresAt, clock.now()) : refuse('invalid_token')
+    return session ? withExpiry(session, session.expiresAt, clock.now()) : refuse('invalid_token')
   })
 }
 

@@ -5,8 +5,8 @@ import { RuleFailure } from '../log/rules.ts'
 
 /**
  * Returns the role and the settings under which the ops of `caller` on tables of the application run, so that the
- * policies of these tables apply. If the function throws, or returns anything else, the request is answered with 503 and
- * the client sends it again.
+ * policies of these tables apply. If the function throws, or returns anything else, the request is answered with 503
+ * and the client sends it again.
  */
 export type ActAs = (caller: Caller) => DatabaseRole | Promise<DatabaseRole>
 

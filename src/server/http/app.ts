@@ -6,7 +6,7 @@ import { features } from '../features.ts'
 import type { LogRead, Position } from '../log/log.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { RateLimit } from '../ops/rate-limit.ts'
-import { peer } from '../optional-peer.ts'
+import { loadPeer } from '../optional-peer.ts'
 import { methodNotAllowed, pageHeaders, sendFailure, sendJson } from './answer.ts'
 import { BodyLimits, type Reserve } from './body-limits.ts'
 import { type DecideOptions, decide } from './decide.ts'
@@ -38,7 +38,7 @@ export interface AppOptions extends IdentifyOptions, DecideOptions, TransactionL
   readonly rateLimit: RateLimit | undefined
   /** The number of open sockets. */
   readonly sockets: () => number
-  /** Whether a load balancer should send requests advice. */
+  /** Whether a load balancer should send requests elsewhere. */
   readonly draining: () => boolean
   /** Whether to refuse every request. */
   readonly stopping: () => boolean
@@ -194,12 +194,12 @@ export async function createApp(options: AppOptions): Promise<App> {
       current ??= log.position()
       return (await current).history
     }
-    const deciding = { ...options, logger: c.var.logger, history }
+    const context = { ...options, logger: c.var.logger, history }
     const { caller, owners } = c.var.identity
     const results: TxResult[] = []
     await waiting.during(caller.userId, txs, async () => {
       // In order: a transaction may require an earlier one of the same request.
-      for (const tx of txs) results.push({ id: tx.id, ...(await decide(tx, c.var.identity, deciding)) })
+      for (const tx of txs) results.push({ id: tx.id, ...(await decide(tx, c.var.identity, context)) })
     })
     const end = await log.position()
     const names = { epoch: epochOf(end.history, owners), caller: callerOf(caller) }
@@ -216,7 +216,7 @@ export async function createApp(options: AppOptions): Promise<App> {
 }
 
 function loadHono() {
-  return peer('hono', async () => {
+  return loadPeer('hono', async () => {
     const [{ Hono }, { compress }, { cors }] = await Promise.all([
       import('hono'),
       import('hono/compress'),

@@ -7,7 +7,7 @@ import type { Judge, ReadRecord, Rules, Ruling, StoredRecord } from '../log/log.
 import { toRejection, WriteRejectedError } from '../log/rejection.ts'
 import { readAfterEnd } from '../log/rules.ts'
 import { recordOf, recordReader } from '../record.ts'
-import { type Authorize, failureOf, type Leave, leaveFrom } from './authorize.ts'
+import { type Authorize, askPermission, failureOf, type Permission } from './authorize.ts'
 import { type Prepare, preparedOp } from './prepare.ts'
 
 /**
@@ -28,7 +28,7 @@ export interface ApplicationRulesOptions {
 }
 
 /** The decision so far. `rules`: what still has to run under the log's lock. */
-export interface Begun {
+export interface RulesStart {
   readonly refused?: Rejection | undefined
   readonly judge: Judge
   readonly rules?: Rules
@@ -47,25 +47,25 @@ export class ApplicationRules {
 
   /**
    * Runs `authorize` up to its first `read`, before the log is locked, since it may take long. A function that reads
-   * nothing is done then. What is left of a transaction with `was` is known only under the lock, so `authorize` waits for
-   * that. A transaction that is `refused` already needs no rules. Throws a RuleFailure.
+   * nothing is done then. What is left of a transaction with `was` is known only under the lock, so `authorize` waits
+   * for that. A transaction that is `refused` already needs no rules. Throws a RuleFailure.
    */
-  async begin(refused?: Rejection): Promise<Begun> {
+  async begin(refused?: Rejection): Promise<RulesStart> {
     const { authorize, prepare, judgeFor } = this.#options
     const { ops } = this.#transaction
     if (refused) return { refused, judge: judgeFor(false) }
     if (authorize && ops.some(({ was }) => was !== undefined))
       return { judge: judgeFor(false), rules: this.#rules() }
     const call = this.#newCall(ops)
-    const leave = await call.untilRead()
-    if (!leave) return { judge: judgeFor(false), rules: this.#rules(call) }
-    const judge = judgeFor(leave.mayChangeOwner)
-    if (leave.refused) return { refused: toRejection(leave.refused), judge }
+    const permission = await call.untilRead()
+    if (!permission) return { judge: judgeFor(false), rules: this.#rules(call) }
+    const judge = judgeFor(permission.mayChangeOwner)
+    if (permission.refused) return { refused: toRejection(permission.refused), judge }
     if (!prepare) return { judge }
     return { judge, rules: async () => this.#ruling(judge) }
   }
 
-  /** Makes a `read` fail that nobody will answer. */
+  /** Ends the call of `authorize`. A pending `read` fails, since nobody will answer it. */
   end(): void {
     this.#call?.end()
   }
@@ -78,8 +78,8 @@ export class ApplicationRules {
   }
 
   /**
-   * Continues with `first`. If the rules run again, or without `first`, `authorize` is called. If nothing is left of the
-   * transaction, it is accepted whatever the rules say.
+   * Continues with `first`. If the rules run again, or without `first`, `authorize` is called. If nothing is left of
+   * the transaction, it is accepted whatever the rules say.
    */
   #rules(first?: AuthorizeCall): Rules {
     let next = first
@@ -125,7 +125,7 @@ function tooMuchRemoved(): WriteRejectedError {
 class AuthorizeCall {
   readonly #reader = new Deferred<ReadRecord>()
   readonly #firstRead = new Deferred<undefined>()
-  readonly #leave: Promise<Leave>
+  readonly #permission: Promise<Permission>
 
   constructor(authorize: (read: ReadRecord) => unknown) {
     const read: ReadRecord = async (t, id) => {
@@ -133,18 +133,18 @@ class AuthorizeCall {
       const answer = await this.#reader.promise
       return answer(t, id)
     }
-    this.#leave = leaveFrom(() => authorize(read))
-    this.#leave.catch(() => {})
+    this.#permission = askPermission(() => authorize(read))
+    this.#permission.catch(() => {})
   }
 
   /** Resolves with the result, or with `undefined` once the function waits for a read. */
-  untilRead(): Promise<Leave | undefined> {
-    return Promise.race([this.#firstRead.promise, this.#leave])
+  untilRead(): Promise<Permission | undefined> {
+    return Promise.race([this.#firstRead.promise, this.#permission])
   }
 
-  answerWith(read: ReadRecord): Promise<Leave> {
+  answerWith(read: ReadRecord): Promise<Permission> {
     this.#reader.resolve(read)
-    return this.#leave
+    return this.#permission
   }
 
   end(): void {

@@ -39,15 +39,15 @@ export type Authorize = (
 ) => Authorization | undefined | Promise<Authorization | undefined>
 
 /** An {@link Authorization}, checked. */
-export interface Leave {
+export interface Permission {
   readonly refused: WriteRejectedError | undefined
   readonly mayChangeOwner: boolean
 }
 
 /** The result of an application's function, which may be a WriteRejectedError that it throws. Throws a RuleFailure. */
-export async function leaveFrom(run: () => unknown): Promise<Leave> {
+export async function askPermission(run: () => unknown): Promise<Permission> {
   try {
-    return leaveOf(await run())
+    return readPermission(await run())
   } catch (error) {
     const failure = failureOf(error)
     if (failure instanceof RuleFailure) throw failure
@@ -72,7 +72,7 @@ function refusalOf(code: unknown, message: unknown, details: unknown): WriteReje
 /**
  * Checks the result of an application's function. Throws a TypeError for anything that is not an {@link Authorization}.
  */
-function leaveOf(answer: unknown): Leave {
+function readPermission(answer: unknown): Permission {
   if (answer === undefined) return { refused: undefined, mayChangeOwner: false }
   const fields: Readonly<Record<string, unknown>> = isObject(answer) ? answer : {}
   const { code = 'forbidden', message, details, mayChangeOwner } = fields

@@ -5,8 +5,8 @@ const maxOfProcess = 32
 const maxOfUser = 4
 
 /**
- * Limits the bytes of bodies that are under way: being received, or being decided about. Parsed, a byte takes many times
- * its room, so a few long bodies at once could exhaust the memory.
+ * Limits the bytes of bodies that are under way: being received, or being decided about. Parsed, a byte takes many
+ * times its room, so a few long bodies at once could exhaust the memory.
  */
 export class BodyLimits {
   readonly #maxBodyBytes: number

@@ -35,7 +35,7 @@ export interface DecideOptions {
 }
 
 /** The options, and the values that are the same for all transactions of one request. */
-export interface Deciding extends DecideOptions {
+export interface DecideContext extends DecideOptions {
   /** Resolves with the history of the log. */
   readonly history: () => Promise<string>
 }
@@ -47,7 +47,7 @@ export interface Deciding extends DecideOptions {
 export async function decide(
   { id, since, epoch, ops, bases = [], requires = [] }: SentTransaction,
   { caller, owners }: Identity,
-  options: Deciding,
+  options: DecideContext,
 ): Promise<Verdict> {
   const { log, ownerField, models, maxRecordBytes, digest, as } = options
   const checked = checkedOps(ops)
@@ -86,7 +86,7 @@ async function toComparableOps(
   ops: readonly TxOp[],
   epoch: unknown,
   owners: readonly string[],
-  { history, epochOf }: Deciding,
+  { history, epochOf }: DecideContext,
 ): Promise<readonly TxOp[]> {
   if (typeof epoch !== 'string' || ops.every((op) => op.unchangedSince === undefined)) return ops
   if (epochOf(await history(), owners) === epoch) return ops

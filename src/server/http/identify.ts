@@ -4,20 +4,20 @@ import type { Logger } from '../../base/logger.ts'
 import {
   type Authenticate,
   type Caller,
-  checkedAnswer,
   ownersOf,
   type Refusal,
   type RefusalCode,
+  readAuthenticateResult,
 } from '../auth/caller.ts'
 import { ChecksPaused } from '../auth/checks-paused.ts'
 import { hasCredentials, withoutCredentials } from '../auth/credentials.ts'
-import { inTime } from '../auth/in-time.ts'
+import { withTimeLimit } from '../auth/time-limit.ts'
 import { Failure, unavailable } from './failure.ts'
 
 /** The caller, and the owners of the data that the caller sees. */
 export interface Identity {
   readonly caller: Caller
-  /** Each once. The first one owns the records that the caller inserts without naming an owner. */
+  /** The owners, each once. The first one owns the records that the caller inserts without naming an owner. */
   readonly owners: readonly string[]
 }
 
@@ -43,7 +43,7 @@ export async function identify(request: Request, options: IdentifyOptions): Prom
   const path = new URL(request.url).pathname
   let result: Caller | Refusal | null
   try {
-    result = checkedAnswer(await inTime(options.authenticate(request), clock), clock.now())
+    result = readAuthenticateResult(await withTimeLimit(options.authenticate(request), clock), clock.now())
   } catch (error) {
     const reason = withoutCredentials(toError(error).message, request)
     const isPaused = error instanceof ChecksPaused

@@ -27,8 +27,8 @@ export async function* documentText(
 
 /**
  * Makes a body of `pieces`. Awaits the first pieces, so that an early error still becomes an error response. The rest
- * of a longer body is made as the client reads. The body breaks off if `pieces` fail. Throws a Failure for a long body if
- * `begin` does not allow another one.
+ * of a longer body is made as the client reads. The body breaks off if `pieces` fail. Throws a Failure for a long body
+ * if `begin` does not allow another one.
  */
 export async function bodyOf(
   pieces: AsyncGenerator<string>,
@@ -48,10 +48,10 @@ export async function bodyOf(
   await collect(smallChars)
   if (isComplete) return encoder.encode(beginning)
   let isOver = false
-  let breakOff = () => {}
+  let abortResponse = () => {}
   const stream = begin(() => {
     isOver = true
-    breakOff()
+    abortResponse()
     pieces.return(undefined).catch(onError)
   })
   if (!stream) {
@@ -63,7 +63,7 @@ export async function bodyOf(
   return new ReadableStream({
     start(controller) {
       controller.enqueue(encoder.encode(beginning))
-      breakOff = () => controller.error(new Error('The client has read nothing for too long.'))
+      abortResponse = () => controller.error(new Error('The client has read nothing for too long.'))
     },
     async pull(controller) {
       stream.alive()

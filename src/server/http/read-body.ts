@@ -17,8 +17,8 @@ export interface ReadBodyOptions {
 
 /**
  * Reads the body of `request` as JSON. Throws a {@link Failure} if the body is longer than `maxBytes`, compressed, or
- * not JSON, or if it does not arrive in time. The length is checked before parsing, by `Content-Length` and by the bytes
- * that arrive.
+ * not JSON, or if it does not arrive in time. The length is checked before parsing, by `Content-Length` and by the
+ * bytes that arrive.
  */
 export async function readJsonBody(request: Request, options: ReadBodyOptions): Promise<unknown> {
   const encoding = request.headers.get('Content-Encoding') ?? 'identity'

@@ -2,7 +2,7 @@ import type { Random } from '../../base/environment.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Middleware } from './env.ts'
 
-/** The ids that are taken from the request's header: only short names. */
+/** The ids that are accepted from the request's header: short names only. */
 const validId = /^[\w.:=-]{1,128}$/
 
 const header = 'X-Request-Id'

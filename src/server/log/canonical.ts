@@ -3,7 +3,7 @@ import { maxDepth } from '../../protocol/json.ts'
 /** Deeper values are left out: an op that is nested so deeply is refused, whatever it holds. */
 const levels = maxDepth + 10
 
-/** The same text for all JSON values that are equal, in whatever order their keys come (like RFC 8785). */
+/** Returns the same text for all JSON values that are equal, whatever the order of their keys (like RFC 8785). */
 export function canonicalText(value: unknown, left = levels): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (left === 0) return ''

@@ -1,4 +1,4 @@
-import { brokenBy, check, sentenceOf } from '../../models/check.ts'
+import { causedIssues, check, sentenceOf } from '../../models/check.ts'
 import type { Models } from '../../models/models.ts'
 import { rowKey } from '../../protocol/fold.ts'
 import type { Payload } from '../../protocol/json.ts'
@@ -51,13 +51,13 @@ export class ModelChecks {
 
   /**
    * Throws a WriteRejectedError of reason `invalid` for the first record whose new fields break its model, as
-   * {@link brokenBy} says. `details` lists the first issues.
+   * {@link causedIssues} says. `details` lists the first issues.
    */
   run(): void {
     for (const { models, t, id, before, written, after } of this.#changed.values()) {
       const found = check(models, t, after)
       const had = found.length > 0 && before ? check(models, t, before) : []
-      const issues = brokenBy(written, found, had)
+      const issues = causedIssues(written, found, had)
       const [first] = issues
       if (!first) continue
       const named = issues.slice(0, maxIssues)

@@ -3,7 +3,7 @@ import { ModelChecks } from './check-model.ts'
 import { bytesOf } from './check-size.ts'
 import { WriteRejectedError } from './rejection.ts'
 
-/** The maximum for {@link Copies.tellWhole}: as much as a transaction may change in a database. */
+/** The maximum for {@link Copies.countWhole}: as much as a transaction may change in a database. */
 const maxWholeBytes = 16 * 1_048_576
 
 interface Copy {
@@ -48,10 +48,10 @@ export class Copies {
   }
 
   /**
-   * Throws a WriteRejectedError of reason `too_large` if updates that remove fields have told of too much by now: each
-   * tells of the whole record again, so a short transaction could fill the memory.
+   * Counts the whole record `p`, which an update sends because it removes fields. Throws a WriteRejectedError of reason
+   * `too_large` if the counted records are too long together: otherwise, a short transaction could fill the memory.
    */
-  tellWhole(p: Payload): void {
+  countWhole(p: Payload): void {
     this.#wholeBytes += bytesOf(p)
     if (this.#wholeBytes <= maxWholeBytes) return
     const message = `The records whose fields are removed are longer than ${maxWholeBytes} bytes in total.`

@@ -1,52 +1,55 @@
 import type { Rejection } from '../../protocol/tx.ts'
+import { creationTimeOf } from './creation-time.ts'
 import type { Draft } from './draft.ts'
 import type { ClientTransaction, Verdict } from './log.ts'
-import { madeAt } from './made-at.ts'
 import { dependencyRejected, expired, requiredExpired, toRejection } from './rejection.ts'
 
-export interface KeptVerdict {
+export interface StoredVerdict {
   readonly digest: string
   readonly verdict: Verdict
 }
 
 /** The outcome of a transaction. */
-export interface Decided {
+export interface Decision {
   readonly verdict: Verdict
   /** The changes to apply, if the transaction is accepted now. */
   readonly draft?: Draft
   /** The error that the judge threw. */
   readonly thrown?: unknown
   /** Whether the verdict must not be stored: one is stored already, or it may have been forgotten. */
-  readonly unkept?: boolean
+  readonly isNotStored?: boolean
 }
 
 /**
- * Decides about a transaction as {@link Log.transact} says. `keptFor` returns the stored verdict on one of the caller's
- * transactions. `drafted` applies the ops to a draft. Verdicts on ids made before `verdictHorizon`, in ms since the
- * epoch, may have been forgotten: if such an id has no verdict, its outcome is unknown.
+ * Decides about a transaction as {@link Log.transact} says. `storedFor` returns the stored verdict on one of the
+ * caller's transactions. `drafted` applies the ops to a draft. Verdicts on ids made before `verdictHorizon`, in ms
+ * since the epoch, may have been forgotten: if such an id has no verdict, its outcome is unknown.
  */
 export async function decideOn(
   { id, digest, refused, requires }: ClientTransaction,
-  keptFor: (id: string) => KeptVerdict | undefined,
+  storedFor: (id: string) => StoredVerdict | undefined,
   drafted: () => Promise<Draft>,
   verdictHorizon = 0,
-): Promise<Decided> {
-  const isForgotten = (named: string) => (madeAt(named) ?? verdictHorizon) < verdictHorizon
-  const first = keptFor(id)
+): Promise<Decision> {
+  const isForgotten = (named: string) => (creationTimeOf(named) ?? verdictHorizon) < verdictHorizon
+  const first = storedFor(id)
   if (first) {
     const { verdict } = first
-    return { verdict: first.digest === digest ? verdict : { error: idReused(id, verdict) }, unkept: true }
+    return {
+      verdict: first.digest === digest ? verdict : { error: idReused(id, verdict) },
+      isNotStored: true,
+    }
   }
-  if (isForgotten(id)) return { verdict: { error: expired(id) }, unkept: true }
+  if (isForgotten(id)) return { verdict: { error: expired(id) }, isNotStored: true }
   if (refused) return { verdict: { error: refused } }
-  const missing = requires.find((required) => !isAccepted(keptFor(required)))
-  if (missing === undefined) return attempted(drafted)
-  const isUnknown = !keptFor(missing) && isForgotten(missing)
+  const missing = requires.find((required) => !isAccepted(storedFor(required)))
+  if (missing === undefined) return tryDraft(drafted)
+  const isUnknown = !storedFor(missing) && isForgotten(missing)
   return { verdict: { error: isUnknown ? requiredExpired(missing) : dependencyRejected(missing) } }
 }
 
 /** Accepted, unless `drafted` throws a WriteRejectedError. Throws all other errors. */
-export async function attempted(drafted: () => Promise<Draft>): Promise<Decided> {
+export async function tryDraft(drafted: () => Promise<Draft>): Promise<Decision> {
   try {
     const draft = await drafted()
     return { verdict: { sid: draft.sid }, draft }
@@ -55,7 +58,7 @@ export async function attempted(drafted: () => Promise<Draft>): Promise<Decided>
   }
 }
 
-function isAccepted(kept: KeptVerdict | undefined): boolean {
+function isAccepted(kept: StoredVerdict | undefined): boolean {
   return kept !== undefined && 'sid' in kept.verdict
 }
 

@@ -2,11 +2,11 @@ import { rowKey } from '../../protocol/fold.ts'
 import type { SyncFrame } from '../../protocol/frame.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { Copies } from './copies.ts'
-import { leftOps } from './left-ops.ts'
 import type { ReadRecord, RecordKey, Ruling, StoredRecord } from './log.ts'
+import { remainingOps } from './remaining-ops.ts'
 
 /** The state of an op's record before any of the ops. */
-export interface Before {
+export interface RecordBefore {
   readonly record: StoredRecord | undefined
   /** Whether the record has changed since the op's `unchangedSince`. */
   readonly changed: boolean
@@ -36,19 +36,19 @@ export function maxExaminedOf(records: number): number {
   return Math.min(1_000, Math.max(10, Math.floor(10_000 / records)))
 }
 
-/** What is left of ops, with the state before each. */
-export interface Left {
+/** The remaining ops, with the state of the record before each. */
+export interface RemainingOps {
   readonly ops: readonly TxOp[]
-  readonly befores: readonly Before[]
+  readonly befores: readonly RecordBefore[]
 }
 
-/** See {@link leftOps}. */
-export function leftWith(
+/** See {@link remainingOps}. */
+export function remainingWith(
   ops: readonly TxOp[],
-  befores: readonly Before[],
+  befores: readonly RecordBefore[],
   owners: readonly string[] | undefined,
-): Left {
-  const left = leftOps(
+): RemainingOps {
+  const left = remainingOps(
     ops,
     befores.map(({ record }) => record),
     owners,
@@ -80,7 +80,7 @@ export interface DraftFrame {
  * the ops. Throws the errors of `ruling`.
  */
 export async function draft(
-  { ops, befores }: Left,
+  { ops, befores }: RemainingOps,
   { judge, prepare }: Ruling,
   head: number,
   stamp: { readonly at: number; readonly tx?: string },
@@ -104,12 +104,12 @@ export async function draft(
     const isChanged = changed || (op.unchangedSince ?? 0) > head
     const before = kept ? kept.after : record
     const prepared = prepare ? await prepare(op, before, readDraft) : op
-    const { after, told } = judge(before, prepared, isChanged, copies)
-    for (const { owner, movedTo, change } of told) {
+    const { after, changes } = judge(before, prepared, isChanged, copies)
+    for (const { owner, movedTo, change } of changes) {
       sid += 1
       frames.push({ owner, movedTo, frame: { sid, t, id, ...change, ...stamp } })
     }
-    if (told.length > 0) records.set(key, { t, id, after: after && { sid, ...after } })
+    if (changes.length > 0) records.set(key, { t, id, after: after && { sid, ...after } })
   }
   copies.checks.run()
   return { sid, frames, records: [...records.values()] }

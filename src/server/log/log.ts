@@ -19,10 +19,9 @@ import type { DatabaseRole } from './database-role.ts'
  */
 export interface Log {
   /**
-   * Applies all of `ops` in order: of an op with `was` only what is left of it, as `leftOps` says. `judge` decides about
-   * each op, based on the record as the earlier ops have left it.
-   * Resolves with the `sid` of the last change, or with the head if nothing changed. If `judge` throws, rejects with
-   * that error and changes nothing.
+   * Applies all of `ops` in order: of an op with `was` only what is left of it, as `remainingOps` says. `judge` decides
+   * about each op, based on the record as the earlier ops have left it. Resolves with the `sid` of the last change, or
+   * with the head if nothing changed. If `judge` throws, rejects with that error and changes nothing.
    */
   write(ops: readonly TxOp[], judge: Judge, onCommitted?: OnCommitted): Promise<number>
   /**
@@ -35,13 +34,13 @@ export interface Log {
    * 4. If a transaction in `requires` has not been accepted from `caller`, the verdict is `dependency_rejected`, or
    *    `expired` if the verdict on the required transaction may have been forgotten.
    * 5. Otherwise the `rules` of the transaction run, if it has any, and the ops are applied as by {@link write}. A
-   *    WriteRejectedError of the rules or the judge is the verdict, and no op is applied. If the database itself refuses
-   *    the data, the verdict is `invalid`.
+   *    WriteRejectedError of the rules or the judge is the verdict, and no op is applied. If the database itself
+   *    refuses the data, the verdict is `invalid`.
    *
    * Records, frames and verdict are stored together, a rejection as well. Each frame carries `id` as its `tx`. Any
    * other error rejects, and nothing is stored. If the rules take too long, rejects with a RuleFailure: they hold the
-   * log. Verdicts survive {@link trim}. A verdict is only forgotten if the
-   * verdict is old and its id contains a creation time that is as old.
+   * log. Verdicts survive {@link trim}. A verdict is only forgotten if the verdict is old and its id contains a
+   * creation time that is as old.
    */
   transact(transaction: ClientTransaction, judge: Judge, onCommitted?: OnCommitted): Promise<Verdict>
   /** The record, of any owner. `undefined` if there is none. */
@@ -61,9 +60,9 @@ export interface Log {
   /** All records of `owners`, as wire rows in JSON. No owner is listed twice. */
   snapshot(owners: readonly string[]): Promise<Snapshot>
   /**
-   * The changes that `owners` receive after `since`, as frames in JSON, in the order of their sids. If a
-   * later change of the same owner removes the record or replaces it as a whole, an earlier one is left out, or, if a
-   * transaction made it, comes as a removal: its `tx` says that the data contains the transaction. A removal is left out if the
+   * The changes that `owners` receive after `since`, as frames in JSON, in the order of their sids. If a later change
+   * of the same owner removes the record or replaces it as a whole, an earlier one is left out, or, if a transaction
+   * made it, comes as a removal: its `tx` says that the data contains the transaction. A removal is left out if the
    * record moved to one of `owners`: the next change is the whole record. There are no batches if `since < horizon`. No
    * owner is listed twice.
    */
@@ -174,14 +173,14 @@ export interface StoredRecord {
  * WriteRejectedError to reject all of the ops.
  *
  * `changed` says whether the history holds a change of the record after the op's `unchangedSince`; it is `false` if the
- * op has no `unchangedSince`. Changes by the same ops do not count. In a transaction, only changes that were sent to one
- * of `owners` count, and none that `caller` made by a transaction of `bases`. If the history no longer reaches back to
- * `unchangedSince`, the record counts as unchanged only if it exists and its `sid` is not above `unchangedSince`. If
+ * op has no `unchangedSince`. Changes by the same ops do not count. In a transaction, only changes that were sent to
+ * one of `owners` count, and none that `caller` made by a transaction of `bases`. If the history no longer reaches back
+ * to `unchangedSince`, the record counts as unchanged only if it exists and its `sid` is not above `unchangedSince`. If
  * `unchangedSince` is above the head, every record counts as changed.
  *
- * `before` may have no fields if the record is only removed, or if its owner is not among the `owners` of the transaction.
- * `copies` is the same for all ops of one write. With it, the judge may modify a `before` that an earlier op has made,
- * and must add to `copies.checks`, which run after the last op.
+ * `before` may have no fields if the record is only removed, or if its owner is not among the `owners` of the
+ * transaction. `copies` is the same for all ops of one write. With it, the judge may modify a `before` that an earlier
+ * op has made, and must add to `copies.checks`, which run after the last op.
  */
 export type Judge = (before: StoredRecord | undefined, op: TxOp, changed: boolean, copies?: Copies) => Effect
 
@@ -190,8 +189,8 @@ export type ReadRecord = (t: string, id: string) => Promise<StoredRecord | undef
 
 /**
  * The application's part in a decision. It runs while the log's lock is held, and runs again from the start if the
- * database rolled the write back. `ops`: what is left of the ops. Throws a WriteRejectedError to reject the transaction,
- * and a RuleFailure to leave it undecided. `read` works until the transaction is decided.
+ * database rolled the write back. `ops`: what is left of the ops. Throws a WriteRejectedError to reject the
+ * transaction, and a RuleFailure to leave it undecided. `read` works until the transaction is decided.
  */
 export type Rules = (read: ReadRecord, ops: readonly TxOp[]) => Promise<Ruling>
 
@@ -199,8 +198,8 @@ export interface Ruling {
   readonly judge: Judge
   /**
    * Returns the op to judge and apply in place of `op`. Only its fields may differ. `before` is the record as the
-   * earlier ops have left it; like the `before` of a {@link Judge}, it may have no fields. `read` returns each record as
-   * the earlier ops have left it, with all fields. Throws as {@link Rules} do.
+   * earlier ops have left it; like the `before` of a {@link Judge}, it may have no fields. `read` returns each record
+   * as the earlier ops have left it, with all fields. Throws as {@link Rules} do.
    */
   readonly prepare?:
     | ((op: TxOp, before: StoredRecord | undefined, read: ReadRecord) => Promise<TxOp>)
@@ -210,7 +209,7 @@ export interface Ruling {
 export interface Effect {
   readonly after: Pick<StoredRecord, 'owner' | 'p'> | undefined
   /** The frames that owners receive, each with its own `sid`. Empty if nothing changed. */
-  readonly told: readonly CommittedChange[]
+  readonly changes: readonly CommittedChange[]
 }
 
 export interface CommittedChange {
@@ -233,7 +232,9 @@ export interface ClientTransaction {
   readonly refused?: Rejection | undefined
   /** Replace the judge of the ops. */
   readonly rules?: Rules | undefined
-  /** Resolves with the role for ops on tables of the application. Rejects with a RuleFailure. @default that of the log */
+  /**
+   * Resolves with the role for ops on tables of the application. Rejects with a RuleFailure. @default that of the log
+   */
   readonly as?: (() => Promise<DatabaseRole>) | undefined
   readonly ops: readonly TxOp[]
   /** Ids of the caller's transactions whose changes are no conflict. */

@@ -7,8 +7,16 @@ import type { SyncFrame } from '../../protocol/frame.ts'
 import type { WireRow } from '../../protocol/row.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { compareText } from './compare-text.ts'
-import { decideOn, type KeptVerdict } from './decide-on.ts'
-import { type Draft, draft as draftOf, hasChanged, type Left, leftWith, maxExaminedOf } from './draft.ts'
+import { creationTimeOf } from './creation-time.ts'
+import { decideOn, type StoredVerdict } from './decide-on.ts'
+import {
+  type Draft,
+  draft as draftOf,
+  hasChanged,
+  maxExaminedOf,
+  type RemainingOps,
+  remainingWith,
+} from './draft.ts'
 import type {
   Changes,
   ClientTransaction,
@@ -27,9 +35,14 @@ import type {
   StoredRecord,
   Verdict,
 } from './log.ts'
-import { madeAt } from './made-at.ts'
 import { isReceivedBy } from './received.ts'
-import { checkRetention, forgetEveryMs, type Retention, slackMs, verdictHorizonOf } from './retention.ts'
+import {
+  checkRetention,
+  forgetEveryMs,
+  maxClockSkewMs,
+  type Retention,
+  verdictHorizonOf,
+} from './retention.ts'
 import { RuleRunner } from './rules.ts'
 import { separator } from './separator.ts'
 
@@ -48,7 +61,7 @@ interface Entry extends LoggedChange {
   readonly isWhole: boolean
 }
 
-interface AgingVerdict extends KeptVerdict {
+interface AgingVerdict extends StoredVerdict {
   readonly caller: string
   /** The time from which the verdict's age counts, in ms since the epoch; `undefined` if its id contains no time. */
   readonly from: number | undefined
@@ -107,7 +120,7 @@ export class MemoryLog implements Log {
 
   async #transact(transaction: ClientTransaction, judge: Judge, onCommitted?: OnCommitted): Promise<Verdict> {
     const { caller, id, digest, ops, rules } = transaction
-    const keptFor = (named: string) => this.#verdicts.get(verdictKey(transaction, named))
+    const storedFor = (named: string) => this.#verdicts.get(verdictKey(transaction, named))
     const drafted = () => {
       const left = this.#left(ops, transaction)
       if (!rules) return this.#draft(left, { judge }, transaction)
@@ -118,11 +131,11 @@ export class MemoryLog implements Log {
     }
     const now = this.#clock.now()
     const horizon = Math.max(this.#verdictHorizon, verdictHorizonOf(this.#retention, now))
-    const { verdict, draft, unkept } = await decideOn(transaction, keptFor, drafted, horizon)
+    const { verdict, draft, isNotStored } = await decideOn(transaction, storedFor, drafted, horizon)
     const key = verdictKey(transaction, id)
-    const made = madeAt(id)
+    const made = creationTimeOf(id)
     const from = made === undefined ? undefined : Math.max(now, made)
-    if (!unkept) this.#verdicts.set(key, { caller, digest, verdict, from })
+    if (!isNotStored) this.#verdicts.set(key, { caller, digest, verdict, from })
     if (draft) this.#commit(draft, onCommitted, key)
     return verdict
   }
@@ -216,7 +229,7 @@ export class MemoryLog implements Log {
     const now = this.#clock.now()
     const young = this.#entries.find(({ at }) => at >= now - maxAgeMs)
     this.#trim(Math.max(young ? young.sid - 1 : this.#head, this.#head - Math.floor(maxChanges)))
-    const before = verdictHorizonOf(this.#retention, now) - slackMs
+    const before = verdictHorizonOf(this.#retention, now) - maxClockSkewMs
     for (const [key, { from }] of this.#verdicts) {
       if (from === undefined || from >= before) continue
       this.#verdicts.delete(key)
@@ -232,8 +245,8 @@ export class MemoryLog implements Log {
     return written
   }
 
-  /** What is left of `ops`, with the state before each. */
-  #left(ops: readonly TxOp[], transaction?: ClientTransaction): Left {
+  /** Returns the remaining ops, with the state before each. */
+  #left(ops: readonly TxOp[], transaction?: ClientTransaction): RemainingOps {
     const bases = new Set(transaction?.bases.map((id) => verdictKey(transaction, id)))
     const own = transaction && new Set(transaction.owners)
     const counts = ({ owner, by }: Entry) => own?.has(owner) !== false && (by === undefined || !bases.has(by))
@@ -252,10 +265,15 @@ export class MemoryLog implements Log {
       }
       return { record, changed: hasChanged(unchangedSince, this.#horizon, record, happened) }
     })
-    return leftWith(ops, befores, transaction?.owners)
+    return remainingWith(ops, befores, transaction?.owners)
   }
 
-  #draft(left: Left, ruling: Ruling, transaction?: ClientTransaction, read?: ReadRecord): Promise<Draft> {
+  #draft(
+    left: RemainingOps,
+    ruling: Ruling,
+    transaction?: ClientTransaction,
+    read?: ReadRecord,
+  ): Promise<Draft> {
     const stamp = { at: this.#clock.now(), ...(transaction && { tx: transaction.id }) }
     return draftOf(left, ruling, this.#head, stamp, read)
   }
@@ -311,8 +329,8 @@ function withoutFields(entry: Entry): Entry {
 }
 
 /**
- * The entries that `owners` receive. If a later entry of the same owner removes the record or replaces it as a whole, an
- * entry is left out, or, if a transaction made it, turns into a removal.
+ * The entries that `owners` receive. If a later entry of the same owner removes the record or replaces it as a whole,
+ * an entry is left out, or, if a transaction made it, turns into a removal.
  */
 function currentOf(entries: readonly Entry[], owners: ReadonlySet<string>): readonly Entry[] {
   const replaced = new Set<string>()

@@ -7,7 +7,7 @@ import { Copies, type Merged } from './copies.ts'
 import type { CommittedChange, Effect, Judge, StoredRecord } from './log.ts'
 import { WriteRejectedError } from './rejection.ts'
 
-const nothing: Effect = { after: undefined, told: [] }
+const nothing: Effect = { after: undefined, changes: [] }
 const removal: CommittedChange['change'] = { op: 'd' }
 
 export interface WriteRules {
@@ -17,8 +17,8 @@ export interface WriteRules {
   readonly maxRecordBytes?: number
   /**
    * The owners for whom the write is made. Records of other owners count as absent, a new record that names no owner
-   * belongs to the first of them, and records only move between them. `undefined` is the service itself, which may write
-   * and move all records.
+   * belongs to the first of them, and records only move between them. `undefined` is the service itself, which may
+   * write and move all records.
    */
   readonly owners?: readonly string[]
   /** Allows the write to move records of `owners` to others, and to insert records for others. */
@@ -50,7 +50,7 @@ export function ownershipJudge(rules: WriteRules): Judge {
       if (!before) return nothing
       refuseChanged(op, changed)
       copies.checks.remove(op)
-      return { after: undefined, told: [{ owner: before.owner, change: removal }] }
+      return { after: undefined, changes: [{ owner: before.owner, change: removal }] }
     }
     if (Object.hasOwn(op.p, ownerField) && !mayName(op.p[ownerField])) {
       throw new WriteRejectedError(
@@ -64,7 +64,7 @@ export function ownershipJudge(rules: WriteRules): Judge {
     }
     refuseChanged(op, changed)
     const unset = op.op === 'u' ? op.unset?.filter((field) => field !== ownerField) : undefined
-    // An update cannot tell of a field that is gone.
+    // An update frame cannot remove a field, so the whole record is sent.
     const isWhole = op.op === 'i' || unset?.some((field) => before && Object.hasOwn(before.p, field))
     const { p, was, is } =
       op.op === 'u'
@@ -74,9 +74,9 @@ export function ownershipJudge(rules: WriteRules): Judge {
     checkSize(maxRecordBytes, op, was, is)
     copies.checks.add(models, op, before?.p, p)
     if (!isWhole && next === before?.owner) {
-      return { after: { owner: next, p }, told: [{ owner: next, change: { op: 'u', p: op.p } }] }
+      return { after: { owner: next, p }, changes: [{ owner: next, change: { op: 'u', p: op.p } }] }
     }
-    if (unset) copies.tellWhole(p)
+    if (unset) copies.countWhole(p)
     copies.share(p)
     return replaced(before, next, p)
   }
@@ -119,7 +119,7 @@ function replaced(before: StoredRecord | undefined, owner: string, p: Payload): 
   const moved = before && before.owner !== owner
   return {
     after: { owner, p },
-    told: moved ? [{ owner: before.owner, change: removal, movedTo: owner }, arrival] : [arrival],
+    changes: moved ? [{ owner: before.owner, change: removal, movedTo: owner }, arrival] : [arrival],
   }
 }
 

@@ -20,7 +20,7 @@ export interface Retention {
 export const forgetEveryMs = 600_000
 
 /** The maximum difference between the clocks of two processes, in ms. Verdicts are kept that much longer. */
-export const slackMs = 3_600_000
+export const maxClockSkewMs = 3_600_000
 
 /** A negative limit would forget everything. */
 const isRest: Check = [(value) => typeof value === 'number' && value >= 0, 'a number of 0 or more']

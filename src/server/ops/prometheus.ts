@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client'
 import { refuseUnknown } from '../../base/check-options.ts'
 import { ConfigurationError } from '../../base/errors.ts'
 import { bearerToken } from '../auth/credentials.ts'
-import { peer } from '../optional-peer.ts'
+import { loadPeer } from '../optional-peer.ts'
 import { sha256 } from '../sha256.ts'
 import type { Metrics, ResponseInfo, ServiceState } from './metrics.ts'
 
@@ -35,7 +35,7 @@ export function prometheusMetrics(options: PrometheusOptions = {}): Metrics {
   // Created once, even if two services ask at the same time: a registry accepts each name once.
   const make = async () => {
     making ??= makeInstruments(target).catch((error: unknown) => {
-      // Try again with the next request: a missing package may be installed by then.
+      // Try again with the next request: a missing package may be installed meanwhile.
       making = undefined
       throw error
     })
@@ -60,7 +60,7 @@ export function prometheusMetrics(options: PrometheusOptions = {}): Metrics {
 }
 
 async function makeInstruments(target: Registry | undefined): Promise<Instruments> {
-  const { Counter, Gauge, Histogram, Registry } = await peer('prom-client', () => import('prom-client'))
+  const { Counter, Gauge, Histogram, Registry } = await loadPeer('prom-client', () => import('prom-client'))
   const ownRegistry = new Registry()
   const registers = [ownRegistry]
   const requests = new Counter({

@@ -2,7 +2,7 @@ import type { RateLimiterAbstract } from 'rate-limiter-flexible'
 import { refuseUnknown } from '../../base/check-options.ts'
 import { ConfigurationError } from '../../base/errors.ts'
 import type { Endpoint } from '../http/env.ts'
-import { peer } from '../optional-peer.ts'
+import { loadPeer } from '../optional-peer.ts'
 import { sha256 } from '../sha256.ts'
 import type { RateLimit } from './rate-limit.ts'
 
@@ -105,7 +105,7 @@ async function makeLimiter(name: string, rate: Rate, pool: RatePool | undefined)
 }
 
 function load() {
-  return peer('rate-limiter-flexible', () => import('rate-limiter-flexible'))
+  return loadPeer('rate-limiter-flexible', () => import('rate-limiter-flexible'))
 }
 
 function check({ requests, windowMs }: Rate): void {

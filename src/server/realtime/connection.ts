@@ -7,7 +7,7 @@ import { features } from '../features.ts'
 import { closeCodes, type ServerSocket } from './server-socket.ts'
 
 /** Whether a socket's credentials still belong to the same user and owners. If they cannot be checked now, `same`. */
-export type Standing = 'same' | 'other' | 'gone'
+export type CredentialCheck = 'same' | 'other' | 'gone'
 
 export interface ConnectionLimits {
   /** The longest time without a message, in ms. */
@@ -82,7 +82,7 @@ export class Connection {
    * Checks the credentials every `recheckMs`, by calling `ask`. `firstMs`: when to check first, in ms, at most
    * `recheckMs`.
    */
-  watch(ask: () => Promise<Standing>, clock: Clock, firstMs = this.#limits.recheckMs): void {
+  watch(ask: () => Promise<CredentialCheck>, clock: Clock, firstMs = this.#limits.recheckMs): void {
     const check = async () => {
       // Set first, so that the next check happens even if this one never ends.
       alarm.set(this.#limits.recheckMs)

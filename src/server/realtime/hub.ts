@@ -7,7 +7,7 @@ import type { Caller } from '../auth/caller.ts'
 import type { Identity } from '../http/identify.ts'
 import type { Changes, Log, WriteResult } from '../log/log.ts'
 import { Audiences } from './audiences.ts'
-import { Connection, type ConnectionLimits, type Standing } from './connection.ts'
+import { Connection, type ConnectionLimits, type CredentialCheck } from './connection.ts'
 import { closeCodes, type ServerSocket } from './server-socket.ts'
 
 const changesPerRead = 500
@@ -19,18 +19,18 @@ const changesPerRead = 500
 const admissionMs = 120_000
 
 /**
- * A client whose socket was revoked fetches a snapshot if its owners have changed. So if more sockets than these are
- * revoked at once, the others are closed at random times within `spreadMs`. They receive no change meanwhile.
+ * The maximum number of revoked sockets that are closed at once. The client fetches a snapshot if its owners have
+ * changed, so further sockets are closed at random times within `spreadMs`. They receive no change meanwhile.
  */
 const maxClosedAtOnce = 100
 const spreadMs = 60_000
 
 /** The request that a socket came from. */
-export interface Asked {
+export interface SocketRequest {
   /** The time of the request, in ms since the epoch. */
   readonly at: number
   /** Checks the credentials of the request again. Does not reject. */
-  readonly again: () => Promise<Standing>
+  readonly again: () => Promise<CredentialCheck>
 }
 
 type CloseReason = readonly [code: number, reason: string]
@@ -69,10 +69,10 @@ export class Hub {
   }
 
   /**
-   * Takes an open socket and sends `hello`. Every change above the hello's `sid` that the owners of `identity` receive is
-   * pushed. If the caller was revoked after the request, the socket is closed.
+   * Takes an open socket and sends `hello`. Every change above the hello's `sid` that the owners of `identity` receive
+   * is pushed. If the caller was revoked after the request, the socket is closed.
    */
-  async add(socket: ServerSocket, identity: Identity, asked: Asked): Promise<void> {
+  async add(socket: ServerSocket, identity: Identity, asked: SocketRequest): Promise<void> {
     let isClosed = false
     socket.addEventListener('close', () => {
       isClosed = true
@@ -103,8 +103,8 @@ export class Hub {
 
   /**
    * Closes the sockets of all callers for which `match` returns true, as if their credentials had expired. If `match`
-   * throws, the error is logged, and the socket is closed so that the client connects and authenticates again. No change
-   * is pushed to any of these sockets any more.
+   * throws, the error is logged, and the socket is closed so that the client connects and authenticates again. No
+   * change is pushed to any of these sockets any more.
    */
   revoke(match: (caller: Caller) => boolean): void {
     const at = this.#options.clock.now()
@@ -145,7 +145,7 @@ export class Hub {
   /**
    * Must not await between reading the cursor for `hello` and adding the connection: a push in between would be lost.
    */
-  #join(socket: ServerSocket, { caller, owners }: Identity, again: Asked['again']): void {
+  #join(socket: ServerSocket, { caller, owners }: Identity, again: SocketRequest['again']): void {
     const { clock, random, limits, epochOf, callerOf } = this.#options
     const connection = new Connection(socket, caller, this.#cursor, clock, limits, () => {
       leave()
@@ -154,7 +154,7 @@ export class Hub {
     const leave = this.#audiences.add(connection, owners)
     this.#open.set(connection, leave)
     socket.addEventListener('close', () => connection.dispose())
-    // At a random time, so that a change that many credentials show is not found by all sockets at once.
+    // Check at a random time, so that a change that affects many credentials is not found by all sockets at once.
     connection.watch(again, clock, random.number() * limits.recheckMs)
     connection.hello(epochOf(this.#history, owners), callerOf(caller))
   }

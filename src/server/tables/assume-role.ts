@@ -3,7 +3,7 @@ import { toError } from '../../base/errors.ts'
 import type { DatabaseRole } from '../log/database-role.ts'
 import { RuleFailure } from '../log/rules.ts'
 import type { Db } from '../log/sql/database.ts'
-import { refusalOf } from './refuse-op.ts'
+import { rejectionOf } from './refuse-op.ts'
 
 /** A setting and its value, in the order in which they are set. */
 type Setting = readonly [name: string, value: string]
@@ -26,14 +26,14 @@ export class AssumedRole {
     ]
   }
 
-  /** Runs `work` under the role. If `work` fails, the transaction has to go back to a savepoint. */
+  /** Runs `work` under the role. If `work` fails, roll the transaction back to a savepoint. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     this.#before ??= await this.#read()
     try {
       await this.#set(this.#own)
     } catch (error) {
       // Not a verdict on the ops: the role is unknown, or not granted.
-      if (!refusalOf(error)) throw error
+      if (!rejectionOf(error)) throw error
       throw new RuleFailure(new Error(`The role of \`as\` cannot be set: ${toError(error).message}`))
     }
     const result = await work()
@@ -47,7 +47,7 @@ export class AssumedRole {
   }
 
   async #read(): Promise<readonly Setting[]> {
-    // The role first, so that the rest is set as before by the role as before.
+    // Restore the role first: the previous role then restores the other settings.
     const names = this.#own.map(([name]) => name).reverse()
     const { rows } = await sql<{ name: string; value: string | null }>`
       select name, current_setting(name, true) as value

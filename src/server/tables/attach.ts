@@ -4,9 +4,9 @@ import { codeOf, isSyncError, wrongOption } from '../../base/errors.ts'
 import { channel } from '../log/sql/channel.ts'
 import type { Db, SqlDatabase } from '../log/sql/database.ts'
 import { mappingDigest, readAttachments, schemaOfLog } from './attached.ts'
-import { fill } from './fill.ts'
 import { columnsOf, inspect, type MappedTable } from './inspect.ts'
 import type { TypeMapping } from './mapping.ts'
+import { queueAllKeys } from './queue-all-keys.ts'
 import { identifier } from './quote.ts'
 import { createTriggers, dropTriggers, functionOf } from './triggers.ts'
 
@@ -17,14 +17,14 @@ const maxTries = 30
 
 export interface AttachOptions {
   readonly clock: Clock
-  /** Takes the changes that wait, after each batch of keys. */
+  /** Records the queued changes. Called after each batch of keys. */
   readonly drain: (tables: readonly MappedTable[]) => Promise<void>
   /** Reports what is done, as a sentence. */
   readonly onStep: (sentence: string) => void
 }
 
 /**
- * Attaches the tables of `mappings`, or changes how they are attached: creates the triggers, and takes all rows into the
+ * Attaches the tables of `mappings`, or changes how they are attached: creates the triggers, and adds all rows to the
  * history. Safe to interrupt, and to run again. Rejects with a ConfigurationError, before anything is changed, if a
  * table cannot be attached.
  */
@@ -54,7 +54,7 @@ export async function attach(
   }
   for (const table of tables) {
     const { type } = table.mapping
-    await fill(db, table, () => drain(tables))
+    await queueAllKeys(db, table, () => drain(tables))
     onStep(`${type}: all rows are taken.`)
   }
   await drain(tables)
@@ -114,7 +114,7 @@ async function limitLocks(db: Db): Promise<void> {
   await sql`select set_config('lock_timeout', ${String(lockMs)}, true)`.execute(db)
 }
 
-/** Stores a digest of all attached mappings as a part of the name of the history. */
+/** Stores a digest of all attached mappings, which becomes a part of the history's name. */
 async function storeMapping(db: Db): Promise<void> {
   await sql`
     update instep_state set mapping = (

@@ -9,12 +9,12 @@ export interface Attachment {
   readonly t: string
   /** The table in SQL, with its schema. */
   readonly relation: string
-  /** Of the mapping that is attached, and of those that were attached before. */
+  /** The digests of the attached mapping, and of the mappings that were attached before it. */
   readonly digest: string
   readonly earlier: readonly string[]
   /** The columns with their types, as they were when the type was attached. */
   readonly columns: Readonly<Record<string, string>>
-  /** Whether the keys of all rows have been put into `instep_change` since. */
+  /** Whether the keys of all rows were put into `instep_change` after the type was attached. */
   readonly filled: boolean
   readonly attached: boolean
 }
@@ -37,11 +37,11 @@ export function mappingDigest({
   return digestOf({ ...rest, table: relation })
 }
 
-/** How an attached table is, seen by a service with a mapping. */
-export type Fit =
-  /** As it was attached. */
+/** The state of an attached table, compared with the mapping of a service. */
+export type AttachmentState =
+  /** Nothing has changed since it was attached. */
   | 'same'
-  /** Its columns have other types, or were made again, so its rows may look different. */
+  /** Columns have other types or were created again, so rows may have other values. */
   | 'columns'
   /** The mapping of the service is an earlier one. */
   | 'older'
@@ -52,7 +52,11 @@ export type Fit =
   /** A trigger is missing or disabled. */
   | 'triggers'
 
-export async function fitOf(db: Db, table: MappedTable, attachment: Attachment | undefined): Promise<Fit> {
+export async function attachmentStateOf(
+  db: Db,
+  table: MappedTable,
+  attachment: Attachment | undefined,
+): Promise<AttachmentState> {
   if (!attachment?.attached) return 'unattached'
   const digest = mappingDigest(table)
   if (digest !== attachment.digest) return attachment.earlier.includes(digest) ? 'older' : 'unattached'
@@ -63,7 +67,7 @@ export async function fitOf(db: Db, table: MappedTable, attachment: Attachment |
   return isSame ? 'same' : 'columns'
 }
 
-/** Whether the table has all triggers, and each runs always; on a partition also those that it inherits. */
+/** Whether the table has all triggers, including those that a partition inherits, and each is always enabled. */
 export async function hasTriggers(db: Db, { relation }: Pick<MappedTable, 'relation'>): Promise<boolean> {
   const { rows } = await sql<{ complete: boolean }>`
     select count(*) filter (where tgenabled = 'A') = ${sql.lit(triggerNames.length)} as complete

@@ -7,9 +7,9 @@ import { identifier, literal } from './quote.ts'
 import { keyOf, recordsIn } from './rows.ts'
 
 /**
- * Takes all changes that wait, without frames: stores the records, each with a sid of its own, and forgets the history
- * before. Clients fetch a snapshot. By one statement, whose data stays in the database, however much it is. Resolves with
- * the number of records that differ. Must run under the log's lock.
+ * Records all queued changes without frames: stores the records, each with a sid of its own, and forgets the earlier
+ * history. Clients fetch a snapshot. Uses one statement, so that any amount of data stays in the database. Resolves
+ * with the number of records that differ. Must run under the log's lock.
  */
 export async function takeInBulk(db: Db, tables: readonly MappedTable[]): Promise<number> {
   const states = tables.map((table) => {
@@ -18,7 +18,7 @@ export async function takeInBulk(db: Db, tables: readonly MappedTable[]): Promis
     return `select ${literal(type)} as t, x.* from (${recordsIn(table, `c.${identifier(id)} in (${keys})`)}) x
       where x.owner is not null`
   })
-  // The planner takes the keys for few.
+  // The planner would expect few keys, and choose nested loops.
   await sql`set local enable_nestloop = off`.execute(db)
   const { rows } = await sql<{ count: Int8 }>`
     with ${sql.raw(keysOf(tables))}, instep_states as (${sql.raw(states.join(' union all '))}),

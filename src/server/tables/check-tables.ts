@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../log/sql/database.ts'
 import { type Int8, toNumber } from '../log/sql/int8.ts'
-import { fitOf, readAttachments } from './attached.ts'
+import { attachmentStateOf, readAttachments } from './attached.ts'
 import { inspect, type MappedTable } from './inspect.ts'
 import type { TypeMapping } from './mapping.ts'
 import { recordsIn } from './rows.ts'
@@ -14,11 +14,11 @@ export interface TableCheck {
   readonly type: string
   /** The number of records that the rows make. */
   readonly rows: number
-  /** The number of changes that wait to be taken. */
+  /** The number of queued changes. */
   readonly waiting: number
-  /** The number of records that differ from their rows, without a change that waits. */
+  /** The number of records that differ from their rows, without a queued change. */
   readonly differing: number
-  /** The first of these. */
+  /** The ids of the first of these. */
   readonly ids: readonly string[]
   /** The fault of the attachment itself, as a sentence. */
   readonly fault: string | undefined
@@ -35,7 +35,7 @@ export async function checkTables(db: Db, mappings: readonly TypeMapping[]): Pro
       const checks: TableCheck[] = []
       for (const mapping of mappings) {
         const table = await inspect(trx, mapping)
-        const fault = faults[await fitOf(trx, table, attachments.get(mapping.type))]
+        const fault = faults[await attachmentStateOf(trx, table, attachments.get(mapping.type))]
         checks.push({ ...(await compare(trx, table)), fault })
       }
       return checks
@@ -55,7 +55,7 @@ export async function repairTables(db: Db, mappings: readonly TypeMapping[]): Pr
   }
 }
 
-const faults: Readonly<Record<Awaited<ReturnType<typeof fitOf>>, string | undefined>> = {
+const faults: Readonly<Record<Awaited<ReturnType<typeof attachmentStateOf>>, string | undefined>> = {
   same: undefined,
   columns: 'Its columns have changed since it was attached.',
   older: 'Another mapping has been attached since this one.',
@@ -85,7 +85,7 @@ async function compare(db: Db, table: MappedTable): Promise<Omit<TableCheck, 'fa
 }
 
 /**
- * The parts of a `with`: the keys that wait, with null for all keys of the type; the records that the rows make; and the
+ * The parts of a `with`: the queued keys, with null for all keys of the type; the records that the rows make; and the
  * keys of those that differ.
  */
 function differing(table: MappedTable): RawBuilder<unknown> {

@@ -30,7 +30,7 @@ const truth = (value: JsonValue) => (typeof value === 'boolean' ? String(value) 
 
 type Scalar = Omit<Conversion, 'textOf'> & { textOf(value: JsonValue): string | undefined }
 
-/** A type whose JSON is what PostgreSQL makes of it. */
+/** A type that PostgreSQL itself converts to JSON. */
 function plain(cast: string, textOf: Scalar['textOf']): Scalar {
   return { toJson: (column) => `to_json(${column})`, fromText: (text) => `${text}::${cast}`, textOf }
 }
@@ -52,7 +52,7 @@ function finite(scalar: Scalar, hasJson: (column: string) => string): Scalar {
 const isNumber = (column: string) => `${column}::text not in ('NaN', 'Infinity', '-Infinity')`
 const isTime = (column: string) => `isfinite(${column})`
 
-/** Milliseconds since the epoch. What is shorter than a millisecond is left out. */
+/** Milliseconds since the epoch, without fractions. */
 function moment(type: 'timestamp' | 'timestamptz'): Scalar {
   return {
     toJson: (column) => `to_json(floor(extract(epoch from ${column}) * 1000)::int8)`,
@@ -95,14 +95,14 @@ const scalars: Readonly<Record<string, Scalar>> = {
   },
 }
 
-/** The types of a key: those of which each value has one text, and equal values have the same. */
+/** The types that a key can have: each value has exactly one text form, and equal values have the same one. */
 const keyTypes = ['text', 'varchar', 'uuid', 'int2', 'int4', 'int8']
 
 export function isKeyType({ name, isArray, isEnum }: ColumnType): boolean {
   return !isArray && !isEnum && keyTypes.includes(name)
 }
 
-/** Whether `id` is the text that a column of a key type has for the value. */
+/** Whether `id` is exactly the text form of a value of this key type. */
 export function isKeyText({ name }: ColumnType, id: string): boolean {
   if (name === 'uuid') return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)
   if (!name.startsWith('int')) return true

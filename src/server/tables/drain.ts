@@ -5,17 +5,17 @@ import type { StoredRecord } from '../log/log.ts'
 import type { Db } from '../log/sql/database.ts'
 import type { Entry } from '../log/sql/group.ts'
 import { type Int8, toNumber } from '../log/sql/int8.ts'
-import type { Stored } from '../log/sql/write.ts'
+import type { GroupResult } from '../log/sql/write.ts'
 import { changesBetween, type RecordState } from './compare.ts'
 import type { MappedTable } from './inspect.ts'
 import { literal } from './quote.ts'
 import { hasKey, recordsIn } from './rows.ts'
 
-/** Beyond these, changes make no frames: clients fetch a snapshot instead. */
+/** The maximum number of changes that become frames at once. With more, clients fetch a snapshot instead. */
 export const maxKeys = 10_000
 const maxBytes = 16 * 1_048_576
 
-/** The key of a changed row: its record in the log, and the record that the row is now. */
+/** A changed row: its key, its record in the log (`was`), and the record that the row makes now (`is`). */
 export interface ChangedRecord {
   readonly t: string
   readonly id: string
@@ -33,7 +33,7 @@ interface FoundRow {
   readonly isSmall: boolean
 }
 
-/** The types of `tables` with changes that wait, and about how many. */
+/** The types of `tables` with queued changes, and approximately how many. */
 export async function waitingTypes(
   db: Db,
   tables: readonly MappedTable[],
@@ -49,8 +49,8 @@ export async function waitingTypes(
 }
 
 /**
- * Locks `tables` against a change of their columns, without waiting, and returns those that are locked. Until the
- * transaction ends, a read of these waits for nobody.
+ * Locks `tables` against a change of their columns, without waiting, and returns the tables that it could lock. Until
+ * the transaction ends, reading these tables waits for nobody.
  */
 export async function lockTables(db: Db, tables: readonly MappedTable[]): Promise<readonly MappedTable[]> {
   const relations = tables.map(({ relation }) => relation)
@@ -62,16 +62,17 @@ export async function lockTables(db: Db, tables: readonly MappedTable[]): Promis
 }
 
 /**
- * Takes the changes that wait, and reads the records and rows of their keys: all by one statement, and so of one
- * moment. A change that is not visible yet stays, and so does the row that it belongs to. `undefined` if there are too
- * many changes, or they are too long together; the transaction must be rolled back then. Must run under the log's lock.
+ * Removes the queued changes, and reads the records and rows of their keys, in one statement and so at one moment. A
+ * change that is not visible yet stays in the queue; its row is not visible yet, either. Resolves with `undefined` if
+ * there are too many changes, or if they are too long together: then roll the transaction back. Must run under the
+ * log's lock.
  */
 export async function takeChanges(
   db: Db,
   tables: readonly MappedTable[],
 ): Promise<readonly ChangedRecord[] | undefined> {
   if (tables.length === 0) return []
-  // By key and not by joins: the planner does not know how many keys there are.
+  // Reads by key rather than by joins: the planner does not know how many keys there are.
   const states = tables.map((table) => {
     const lateral = recordsIn(table, hasKey(table, 'c', 'k.id'))
     return `select k.t, k.id, x.owner, x.p from instep_keys k left join lateral (${lateral}) x on x.owner is not null
@@ -100,9 +101,10 @@ function stateOf(owner: string | null, p: Payload | null): RecordState | undefin
 }
 
 /**
- * The parts of a `with` that take the changes of `tables`, and list their keys as `instep_keys`. The keys have the default
- * collation, which gives way to that of a column; with another one, the index of the column could not be used. The types
- * with all keys are an array, which is made once: the planner might look for each record in all changes.
+ * The parts of a `with` that remove the queued changes of `tables`, and list their keys as `instep_keys`. The keys have
+ * the default collation, which yields to the collation of a column; with another one, the index of the column could not
+ * be used. The types of which all keys have changed are one array, which is computed once: otherwise, the planner might
+ * search all changes for each record.
  */
 export function keysOf(tables: readonly MappedTable[]): string {
   const types = tables.map(({ mapping }) => literal(mapping.type)).join()
@@ -124,18 +126,18 @@ export interface OwnChanges {
 }
 
 /**
- * The frames and records of changes, after the position `head`. Changes of others come first, also those of records that
- * the transaction of `own` has changed after them; then its own, which carry its `tx`. `own` of the result: the number of
- * these.
+ * Returns the frames and records of changes, after the position `head`. Changes of others come first, even if the
+ * transaction of `own` has changed the same records after them; then its own, which carry its `tx`. `own` in the
+ * result: the number of its own changes.
  */
 export function storedOf(
   changed: readonly ChangedRecord[],
   head: number,
   at: number,
   own?: OwnChanges,
-): Omit<Stored, 'verdicts'> & { readonly own: number } {
+): Omit<GroupResult, 'verdicts'> & { readonly own: number } {
   const entries: Entry[] = []
-  const records = new Map<string, Stored['records'][number]>()
+  const records = new Map<string, GroupResult['records'][number]>()
   let sid = head
   const add = (
     { t, id }: Pick<ChangedRecord, 't' | 'id'>,

@@ -39,7 +39,7 @@ interface FoundColumn extends ColumnType {
   readonly column: string
   readonly isKey: boolean
   readonly isRequired: boolean
-  /** Whether values that differ may be equal. */
+  /** Whether the collation of the column treats different texts as equal. */
   readonly isLoose: boolean
 }
 

@@ -9,7 +9,9 @@ export type TableMappings = Readonly<Record<string, TableMapping>>
 
 /** How the rows of a table become the records of a type. */
 export interface TableMapping {
-  /** The name of the table, as in `issues` or `app.issues`. It is taken as it is: upper and lower case differ. */
+  /**
+   * The name of the table, as in `issues` or `app.issues`. It is used exactly as written: upper and lower case differ.
+   */
   readonly table: string
   /** The column with the id of a record: the only column of a primary key or of a unique constraint. */
   readonly id: string
@@ -21,20 +23,22 @@ export interface TableMapping {
 
 export interface OwnerColumn {
   readonly column: string
-  /** Comes before the value of the column, as in `team:`, so that owners of different tables never have the same name. */
+  /**
+   * Comes before the value of the column, as in `team:`, so that owners of different tables never have the same name.
+   */
   readonly prefix?: string
 }
 
 export interface FieldColumn {
   readonly column: string
   /**
-   * `'number'`: the values of an `int8` column are numbers. A value beyond 2^53 is then `null` for clients, and a client
-   * cannot write one. @default `int8` is text
+   * `'number'`: the values of an `int8` column are numbers. A value beyond 2^53 is then `null` for clients, and a
+   * client cannot write one. @default `int8` is text
    */
   readonly as?: 'number'
 }
 
-/** A mapping that is checked, in one form. */
+/** A mapping after checking, in a normalized form. */
 export interface TypeMapping {
   readonly type: string
   readonly table: string
@@ -71,7 +75,10 @@ const fieldChecks = {
   as: [(value: unknown) => value === 'number', "'number'"],
 } as const
 
-/** Returns `tables` in one form, in the order of the types. Throws a ConfigurationError that names the first fault. */
+/**
+ * Returns the mappings in a normalized form, in the order of the types. Throws a ConfigurationError that names the
+ * first fault.
+ */
 export function readMappings(tables: TableMappings, ownerField: string): readonly TypeMapping[] {
   if (!isObject(tables)) throw wrongOption('tables', 'must be an object with a mapping for each type.')
   const mappings = Object.entries(tables).map(([type, mapping]) => readMapping(type, mapping, ownerField))
@@ -135,7 +142,7 @@ function refuseTwice(fields: readonly MappedField[], id: string, ownerField: str
   }
 }
 
-/** Equal for equal mappings. */
+/** Returns a digest, which is the same for equal mappings. */
 export function digestOf(mapping: Omit<TypeMapping, 'type'> | readonly TypeMapping[]): string {
   return sha256(JSON.stringify(mapping)).slice(0, 22)
 }

@@ -1,7 +1,7 @@
 import { isSyncError } from '../../base/errors.ts'
 import { isObject } from '../../protocol/json.ts'
 import { WriteRejectedError } from '../log/rejection.ts'
-import { stateOf } from '../log/sql/refusal.ts'
+import { sqlStateOf } from '../log/sql/refusal.ts'
 
 /**
  * The classes and codes of SQLSTATE (PostgreSQL, appendix A) that say nothing about the op: no connection, rolled back
@@ -19,12 +19,12 @@ function causeOf(error: unknown): unknown {
 }
 
 export function isCanceled(error: unknown): boolean {
-  return stateOf(causeOf(error)) === canceled
+  return sqlStateOf(causeOf(error)) === canceled
 }
 
 /** Whether the database rolled back in favour of another transaction, so that the next try may succeed. */
-export function gaveWay(error: unknown): boolean {
-  return stateOf(causeOf(error)).startsWith('40')
+export function wasRolledBack(error: unknown): boolean {
+  return sqlStateOf(causeOf(error)).startsWith('40')
 }
 
 /** A policy, or a right of the role. */
@@ -39,7 +39,7 @@ export interface RefusalOptions {
 
 /** Whether another try may succeed, by the SQLSTATE. */
 export function isTemporary(error: unknown): boolean {
-  const state = stateOf(causeOf(error))
+  const state = sqlStateOf(causeOf(error))
   return temporary.some((known) => state === known || state.slice(0, 2) === known)
 }
 
@@ -47,24 +47,24 @@ export function isTemporary(error: unknown): boolean {
  * The rejection of a client's transaction whose op at `index`, or whose end, raised `error`. `undefined` if another try
  * may succeed. Does not quote the database's message, which may contain data of others.
  */
-export function refusalOf(error: unknown, options: RefusalOptions = {}): WriteRejectedError | undefined {
+export function rejectionOf(error: unknown, options: RefusalOptions = {}): WriteRejectedError | undefined {
   const cause = causeOf(error)
-  const state = stateOf(cause)
+  const state = sqlStateOf(cause)
   if (state === '' || isTemporary(cause)) return undefined
-  return refusal(state, constraintOf(cause), options)
+  return rejection(state, constraintOf(cause), options)
 }
 
 /** The rejection of a transaction that took too long each time. */
 export function refuseCanceled(): WriteRejectedError {
-  return refusal(canceled, undefined)
+  return rejection(canceled, undefined)
 }
 
 /** The rejection of the op at `index`, whose row a policy hides from the role of the caller. */
 export function refuseHidden(index: number): WriteRejectedError {
-  return refusal(denied, undefined, { index, isOfCaller: true })
+  return rejection(denied, undefined, { index, isOfCaller: true })
 }
 
-function refusal(
+function rejection(
   state: string,
   constraint: string | undefined,
   { index, isOfCaller = false }: RefusalOptions = {},

@@ -5,26 +5,26 @@ import { isSyncError, NetworkError, toError, wrongOption } from '../../base/erro
 import type { Logger } from '../../base/logger.ts'
 import type { DatabaseRole } from '../log/database-role.ts'
 import type { ClientTransaction, Position, StoredRecord, WriteResult } from '../log/log.ts'
+import type { Mutex } from '../log/mutex.ts'
 import { RuleRunner } from '../log/rules.ts'
 import type { Db, SqlDatabase } from '../log/sql/database.ts'
 import type { Outcome, Write } from '../log/sql/group.ts'
 import { readPosition } from '../log/sql/read.ts'
 import { lockAndRead, store, type TableReader } from '../log/sql/write.ts'
-import type { Turns } from '../log/turns.ts'
 import { attach, detach } from './attach.ts'
-import { type Fit, fitOf, mappingDigest, readAttachments } from './attached.ts'
+import { type AttachmentState, attachmentStateOf, mappingDigest, readAttachments } from './attached.ts'
 import { takeInBulk } from './bulk.ts'
 import { checkTables, repairTables, type TableCheck } from './check-tables.ts'
 import { lockTables, maxKeys, storedOf, takeChanges, waitingTypes } from './drain.ts'
-import { fill } from './fill.ts'
-import { Follow } from './follow.ts'
+import { DrainLoop } from './drain-loop.ts'
 import { inspect, type MappedTable } from './inspect.ts'
 import { readMappings, type TableMappings } from './mapping.ts'
-import { gaveWay, isCanceled, isTemporary, refuseCanceled } from './refuse-op.ts'
+import { queueAllKeys } from './queue-all-keys.ts'
+import { isCanceled, isTemporary, refuseCanceled, wasRolledBack } from './refuse-op.ts'
 import { RunAgain, transactIn } from './transact.ts'
 import { readRows } from './write-row.ts'
 
-/** How often a write is tried that gave way to another. */
+/** The maximum number of tries of a write that the database rolls back in favour of another. */
 const maxTries = 5
 const pace = { baseMs: 20, capMs: 500 }
 
@@ -37,9 +37,9 @@ export interface TablesOptions {
   readonly logger: Logger
   /** How long a write may wait for the log's lock, in ms. */
   readonly maxWaitMs: number
-  readonly turns: Turns
+  readonly mutex: Mutex
   readonly verdictHorizon: (now: number) => number
-  /** Called after each commit, with what was written if it is known. */
+  /** Called after each commit, with the written changes if they are known. */
   readonly onWritten: (written?: WriteResult) => void
 }
 
@@ -48,17 +48,17 @@ export interface TableOutcome {
   readonly changes: WriteResult['changes']
 }
 
-/** The attached tables of one log: takes their changes into the history, and applies writes to them. */
+/** The attached tables of one log: records their changes in the history, and applies writes to them. */
 export class Tables {
   readonly #database: SqlDatabase
   readonly #mappings: TableMappings
   readonly #options: TablesOptions
-  readonly #follow: Follow
+  readonly #drainLoop: DrainLoop
   readonly #canceled = new Map<string, number>()
   #tables: ReadonlyMap<string, MappedTable> = new Map()
   /** The types that were attached when the log was opened. */
   readonly #attached = new Set<string>()
-  /** The name of the history when the tables were last compared with what is attached. */
+  /** The name of the history when the mapping was last compared with the attached one. */
   #history = ''
   /** Whether the mapping is older than the one that is attached, so that nothing may be written. */
   #isOlder = false
@@ -68,12 +68,12 @@ export class Tables {
     this.#mappings = mappings
     this.#options = options
     const { clock, logger } = options
-    this.#follow = new Follow({ drain: () => this.#drainAll(), clock, logger })
+    this.#drainLoop = new DrainLoop({ drain: () => this.#drainAll(), clock, logger })
   }
 
   /**
-   * Compares the mapping with what is attached, and begins to take changes. Rejects with a ConfigurationError if the two
-   * do not fit together, and says what to do.
+   * Compares the mapping with the attached one, and starts to record changes. Rejects with a ConfigurationError that
+   * says what to do if the two do not match.
    */
   async open(ownerField: string): Promise<void> {
     const { followers, migrators } = this.#database
@@ -81,10 +81,10 @@ export class Tables {
     const tables = await this.#inspectAll(ownerField)
     for (const table of tables) {
       const { type } = table.mapping
-      const fit = await fitOf(followers, table, attachments.get(type))
-      const advice = adviceOn[fit]
+      const state = await attachmentStateOf(followers, table, attachments.get(type))
+      const advice = adviceOn[state]
       if (advice !== undefined) throw wrongOption(`tables.${type}`, advice)
-      if (fit === 'columns') await fill(migrators, table)
+      if (state === 'columns') await queueAllKeys(migrators, table)
     }
     await this.#use(tables)
     this.wake()
@@ -135,13 +135,13 @@ export class Tables {
     return table && ((db, id) => this.#read(db, table, id))
   }
 
-  /** Takes the changes that wait, soon. */
+  /** Records the queued changes soon. */
   wake(): void {
-    if (this.#tables.size > 0 && !this.#isOlder) this.#follow.wake()
+    if (this.#tables.size > 0 && !this.#isOlder) this.#drainLoop.wake()
   }
 
   stop(): Promise<void> {
-    return this.#follow.stop()
+    return this.#drainLoop.stop()
   }
 
   /** The record of a row, as it is in the transaction of `db`. Waits for nobody. */
@@ -172,7 +172,7 @@ export class Tables {
       } catch (error) {
         if (isCanceled(error) && this.#isCanceledTooOften(write.transaction)) throw refuseCanceled()
         if (error instanceof RunAgain) await this.#prepareFor(error)
-        else if (!gaveWay(error)) throw unavailable(error)
+        else if (!wasRolledBack(error)) throw unavailable(error)
         if (tries === maxTries) {
           const message = `The database rolled the write back ${tries} times: ${toError(error).message}`
           throw new NetworkError('timeout', message, { cause: error })
@@ -183,12 +183,12 @@ export class Tables {
   }
 
   async #try(write: Write, role: DatabaseRole | undefined): Promise<TableOutcome> {
-    const { clock, maxWaitMs, turns, verdictHorizon, onWritten } = this.#options
+    const { clock, maxWaitMs, mutex, verdictHorizon, onWritten } = this.#options
     const { appliers, pageReads } = this.#database
     let endTurn: (() => void) | undefined
-    // With one connection for all, whoever has it has the turn.
+    // With a single connection, the connection itself keeps commits in order.
     const beforeLock = async () => {
-      if (!pageReads) endTurn ??= await turns.take()
+      if (!pageReads) endTurn ??= await mutex.take()
     }
     try {
       const at = clock.now()
@@ -225,7 +225,7 @@ export class Tables {
     return times >= maxCanceled
   }
 
-  /** Does what has to be done before a transaction runs again. */
+  /** Removes the reason for which a transaction has to run again. */
   async #prepareFor({ reason }: RunAgain): Promise<void> {
     if (reason === 'history') await this.#use([...this.#tables.values()])
     if (reason === 'tooMany') await this.#drainAll()
@@ -236,7 +236,7 @@ export class Tables {
     return Promise.all(mappings.map((mapping) => inspect(this.#database.followers, mapping)))
   }
 
-  /** Takes `tables` from now on, or only reads them if another mapping is attached. */
+  /** Writes to `tables` from now on, or only reads them if another mapping is attached. */
   async #use(tables: readonly MappedTable[]): Promise<void> {
     const { followers } = this.#database
     const { history } = await readPosition(followers, this.#database)
@@ -254,7 +254,7 @@ export class Tables {
     }
   }
 
-  /** Takes the changes that wait. Resolves with whether there were any. */
+  /** Records the queued changes. Resolves with whether there were any. */
   async #drainAll(): Promise<boolean> {
     const tables = [...this.#tables.values()]
     const waiting = await waitingTypes(this.#database.followers, tables)
@@ -271,7 +271,7 @@ export class Tables {
     }
   }
 
-  /** Takes the changes that wait, with frames. Resolves with `false` if there are too many. */
+  /** Records the queued changes as frames. Resolves with `false` if there are too many. */
   async #drainSmall(tables: readonly MappedTable[]): Promise<boolean> {
     const { clock, onWritten } = this.#options
     const { writers, notify, pageReads } = this.#database
@@ -334,7 +334,7 @@ export class Tables {
 
   async #inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (this.#database.pageReads) return work()
-    const end = await this.#options.turns.take()
+    const end = await this.#options.mutex.take()
     try {
       return await work()
     } finally {
@@ -344,7 +344,7 @@ export class Tables {
 }
 
 /** The advice for a mapping with which a service cannot start. An earlier mapping can be read. */
-const adviceOn: Readonly<Record<Fit, string | undefined>> = {
+const adviceOn: Readonly<Record<AttachmentState, string | undefined>> = {
   same: undefined,
   columns: undefined,
   older: undefined,

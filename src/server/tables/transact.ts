@@ -4,22 +4,22 @@ import { rowKey } from '../../protocol/fold.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { Copies } from '../log/copies.ts'
 import type { DatabaseRole } from '../log/database-role.ts'
-import { decideOn, type KeptVerdict } from '../log/decide-on.ts'
+import { decideOn, type StoredVerdict } from '../log/decide-on.ts'
 import { type Draft, draft, hasChanged } from '../log/draft.ts'
-import { leftOps } from '../log/left-ops.ts'
 import type { ReadRecord, Ruling, StoredRecord, WriteResult } from '../log/log.ts'
+import { remainingOps } from '../log/remaining-ops.ts'
 import { RuleFailure, type RuleRunner } from '../log/rules.ts'
-import { askedBy, changesFound, changesOf, type FoundChange } from '../log/sql/changes.ts'
+import { changeChecksOf, changesFound, changesOf, type FoundChange } from '../log/sql/changes.ts'
 import type { Db, SqlDatabase } from '../log/sql/database.ts'
 import type { NewVerdict, Outcome, Write } from '../log/sql/group.ts'
 import { readRecord } from '../log/sql/read.ts'
 import { refuseTooLarge } from '../log/sql/records.ts'
-import { lockAndRead, type Stored, store } from '../log/sql/write.ts'
+import { type GroupResult, lockAndRead, store } from '../log/sql/write.ts'
 import { AssumedRole } from './assume-role.ts'
 import { changesBetween, type RecordState } from './compare.ts'
 import { lockTables, storedOf, takeChanges } from './drain.ts'
 import type { MappedTable } from './inspect.ts'
-import { type RefusalOptions, refusalOf, refuseHidden } from './refuse-op.ts'
+import { type RefusalOptions, refuseHidden, rejectionOf } from './refuse-op.ts'
 import { checkKey, type RowOp, readRows, writeRow } from './write-row.ts'
 
 export interface TransactOptions {
@@ -42,12 +42,15 @@ export interface TransactOptions {
 export type RunAgainReason =
   /** Something that was read has changed since. */
   | 'changed'
-  /** More changes wait than a transaction takes. */
+  /** More changes are queued than a transaction can record. */
   | 'tooMany'
   /** The history has another name: perhaps another mapping was attached. */
   | 'history'
 
-/** The transaction has to run again from the start: something that it has read has changed, or too much waits. */
+/**
+ * The transaction has to run again from the start: something that it has read has changed, or too many changes are
+ * queued.
+ */
 export class RunAgain extends Error {
   readonly reason: RunAgainReason
 
@@ -57,9 +60,9 @@ export class RunAgain extends Error {
   }
 }
 
-export interface Transacted {
+export interface TransactResult {
   readonly outcome: Outcome
-  /** The changes of others that waited, then those of the transaction. Absent if nothing was stored. */
+  /** The queued changes of others, then those of the transaction. Absent if nothing was stored. */
   readonly written?: WriteResult
   /** The number of the transaction's own changes, which are the last of `written`. */
   readonly ownChanges: number
@@ -67,11 +70,11 @@ export interface Transacted {
 
 /**
  * Decides about a write with ops on attached tables, in the transaction of `db`. The application's tables come first,
- * under a savepoint; then the log's lock, the changes that wait, and the ops on other types. Whoever holds the log's
+ * under a savepoint; then the log's lock, the queued changes, and the ops on other types. So the holder of the log's
  * lock waits for nothing. Throws {@link RunAgain}, errors after which another try may succeed, and all errors of the
  * judge other than a WriteRejectedError.
  */
-export async function transactIn(db: Db, write: Write, options: TransactOptions): Promise<Transacted> {
+export async function transactIn(db: Db, write: Write, options: TransactOptions): Promise<TransactResult> {
   const { transaction } = write
   const attempt = new Attempt(db, write, options)
   if (!transaction) {
@@ -80,8 +83,8 @@ export async function transactIn(db: Db, write: Write, options: TransactOptions)
     return { outcome: { verdict: { sid: drafted.sid }, draft: drafted }, ...attempt.transacted }
   }
   const { caller, id, digest } = transaction
-  // The same transaction may run in another request. Not by a row of the verdict: somebody who holds the log's lock
-  // might have to wait for it.
+  // Another request may run the same transaction. Do not lock a row of the verdict for this: the holder of the log's
+  // lock might have to wait for it.
   await sql`select pg_advisory_xact_lock(hashtextextended(${JSON.stringify(['instep', caller, id])}, 0))`.execute(
     db,
   )
@@ -104,7 +107,7 @@ export async function transactIn(db: Db, write: Write, options: TransactOptions)
     if (failure) return { failure }
     throw error
   })
-  if ('failure' in decided || decided.unkept) return { outcome: decided, ownChanges: 0 }
+  if ('failure' in decided || decided.isNotStored) return { outcome: decided, ownChanges: 0 }
   await attempt.store([{ caller, id, digest, verdict: decided.verdict }])
   return { outcome: decided, ...attempt.transacted }
 }
@@ -121,19 +124,23 @@ async function underSavepoint<T>(db: Db, work: () => Promise<T>): Promise<T> {
   }
 }
 
-interface StoredVerdict {
+interface VerdictRow {
   readonly id: string
   readonly digest: string
   readonly sid: number | null
-  readonly error: KeptVerdict['verdict'] extends infer V ? (V extends { error: infer E } ? E : never) : never
+  readonly error: StoredVerdict['verdict'] extends infer V
+    ? V extends { error: infer E }
+      ? E
+      : never
+    : never
 }
 
 async function readVerdicts(
   db: Db,
   caller: string,
   ids: readonly string[],
-): Promise<ReadonlyMap<string, KeptVerdict>> {
-  const { rows } = await sql<StoredVerdict>`
+): Promise<ReadonlyMap<string, StoredVerdict>> {
+  const { rows } = await sql<VerdictRow>`
     select id, digest, sid::float8 as sid, error from instep_verdict
     where caller = ${caller} and id = any(${[...ids]}::text[])`.execute(db)
   return new Map(
@@ -152,7 +159,7 @@ class Attempt {
   /** The records outside of attached tables that the rules have read, with the sid of each. */
   readonly #read = new Map<string, { readonly t: string; readonly id: string; readonly sid: number }>()
   #locked: Locked | undefined
-  #stored: Omit<Stored, 'verdicts'> | undefined
+  #stored: Omit<GroupResult, 'verdicts'> | undefined
   #own = 0
   #written: WriteResult | undefined
 
@@ -163,11 +170,11 @@ class Attempt {
     this.#role = options.role && new AssumedRole(db, options.role)
   }
 
-  get transacted(): Pick<Transacted, 'written' | 'ownChanges'> {
+  get transacted(): Pick<TransactResult, 'written' | 'ownChanges'> {
     return { ...(this.#written && { written: this.#written }), ownChanges: this.#own }
   }
 
-  /** Applies the ops and takes the changes that wait, under the log's lock in the end. */
+  /** Applies the ops to rows, then takes the log's lock, records the queued changes, and applies the other ops. */
   async run(): Promise<Draft> {
     const { judge, transaction } = this.#write
     const { rules } = transaction ?? {}
@@ -179,11 +186,11 @@ class Attempt {
     )
   }
 
-  /** What is left of the ops. From here on, nobody else changes the rows that they were compared with. */
+  /** Returns the remaining ops. From here on, nobody else changes the rows that they were compared with. */
   async #left(): Promise<readonly RowOp[]> {
     const { ops, transaction } = this.#write
     const { tables } = this.#options
-    const left = leftOps(ops, await this.#recordsToCompare(), transaction?.owners)
+    const left = remainingOps(ops, await this.#recordsToCompare(), transaction?.owners)
     return left.flatMap((op, index) => (op ? { op: tables.has(op.t) ? withoutUnset(op) : op, index } : []))
   }
 
@@ -277,8 +284,8 @@ class Attempt {
       touched.add(key)
       const stored: StoredRecord | undefined = before && { ...before, sid: 0 }
       const prepared = ruling.prepare ? await ruling.prepare(op, stored, read) : op
-      const { after, told } = ruling.judge(stored, prepared, befores.changed(op), copies)
-      if (told.length === 0) continue
+      const { after, changes } = ruling.judge(stored, prepared, befores.changed(op), copies)
+      if (changes.length === 0) continue
       const outcome = { exists: before !== undefined, p: after?.p ?? {} }
       const isWritten = await this.#asCaller(index, () =>
         writeRow(this.#db, table, { op: prepared, index }, outcome),
@@ -336,9 +343,9 @@ class Attempt {
   }
 
   /**
-   * Whether the record of an op has changed since `unchangedSince`: in the history, or by a change that waits. The rows
-   * are locked, so nobody changes them meanwhile, but a change that waits may be taken. So the records are read before
-   * the history: a change that they do not have yet is still found by comparing with the row.
+   * Whether the record of an op has changed since `unchangedSince`: in the history, or by a queued change. The rows are
+   * locked, so they do not change meanwhile, but a queued change may be recorded. So the records are read before the
+   * history: a change that they do not contain yet is still found by comparing with the row.
    */
   async #changedSince(ops: readonly TxOp[]): Promise<(op: TxOp) => boolean> {
     const conditional = ops.filter(({ unchangedSince }) => unchangedSince !== undefined)
@@ -346,7 +353,7 @@ class Attempt {
     const records = new Map<string, StoredRecord | undefined>()
     for (const { t, id } of conditional) records.set(rowKey(t, id), await readRecord(this.#db, t, id))
     const write: Write = { ...this.#write, ops: conditional }
-    const asked = askedBy([write])
+    const asked = changeChecksOf([write])
     const { rows } = await sql<{ changes: readonly FoundChange[] | null; head: number; horizon: number }>`
       select (${changesOf(asked, [write])}) as changes, head::float8 as head, horizon::float8 as horizon
       from instep_state order by one desc limit 1`.execute(this.#db)
@@ -392,7 +399,7 @@ class Attempt {
     try {
       return await run()
     } catch (error) {
-      throw refusalOf(error, options) ?? error
+      throw rejectionOf(error, options) ?? error
     }
   }
 }

@@ -4,9 +4,9 @@ import type { MappedTable } from './inspect.ts'
 import { identifier, literal } from './quote.ts'
 
 /**
- * The advisory lock of the transaction that notifies; the others do not wait for it. A commit with a notification lets no
- * other such commit begin before it is on the disk, so if all notified, none could share its flush with others. What is
- * not announced is found by looking again.
+ * The advisory lock of the one transaction that notifies. Others do not wait for it, and do not notify. PostgreSQL runs
+ * commits with notifications one after the other, each with its own flush to the disk. Changes without a notification
+ * are found at the next check of the queue.
  */
 const notifyLock = '1768846195, 1701847649'
 
@@ -72,7 +72,7 @@ const rowEvents: readonly Event[] = [
   ['truncate', 'for each statement'],
 ]
 
-/** A list of so many keys is stored as one row. */
+/** The maximum number of keys in one row. */
 const keysAtOnce = 1_000
 
 function statementBody({ mapping }: MappedTable, change: string): string {
@@ -81,14 +81,14 @@ function statementBody({ mapping }: MappedTable, change: string): string {
   const many = (keys: string) =>
     `insert into ${change} select ${type}, array_agg(id::text)
       from (select id, row_number() over () - 1 as n from (${keys}) k) numbered group by n / ${keysAtOnce}`
-  // A statement of few rows that leaves their keys as they are is the usual one, and costs half as much like this.
+  // The usual statement changes few rows and none of their keys. For such a statement, this form costs half as much.
   const few = (keys: string, same = keys) =>
     `insert into ${change} select ${type}, ids::text[] from (select array(${keys} limit ${keysAtOnce + 1}) as ids,
         array(${same} limit ${keysAtOnce + 1}) as same offset 0) k
       where ids = same and cardinality(ids) between 1 and ${keysAtOnce}`
   const into = (keys: string) => `${few(keys)}; if not found then ${many(keys)}; end if`
-  // Not by a join of old and new rows: the session keeps the plan that it made for its first statement, and a plan for
-  // one row takes a time for many that grows with their square.
+  // Do not join old and new rows: a session reuses the plan that it made for its first statement. With many rows, a
+  // plan for one row takes time that grows with the square of their number.
   return `if tg_op = 'INSERT' then ${into(after)};
     elsif tg_op = 'UPDATE' then ${few(after, before)}; if not found then ${many(`${after} union ${before}`)}; end if;
     elsif tg_op = 'DELETE' then ${into(before)};

@@ -38,15 +38,20 @@ export async function readRows(
 /** Throws a WriteRejectedError unless the id of an op is the text of a value of the key column. */
 export function checkKey({ key, mapping }: MappedTable, { op: { t, id }, index }: RowOp): void {
   if (isKeyText(key, id)) return
-  throw new WriteRejectedError('invalid', `The id ${id} of the ${t} is no value of \`${mapping.id}\`.`, {
-    op: index,
-  })
+  throw new WriteRejectedError(
+    'invalid',
+    `The id ${id} of the ${t} is not a value of the column \`${mapping.id}\`.`,
+    {
+      op: index,
+    },
+  )
 }
 
 /**
  * Applies an op to its row. `exists`: whether there is a row. `p`: the fields of the record as the op makes it. Only
  * the fields of the op are set, so that values in other columns stay exactly as they are; `put` sets the rest to the
- * default of each column. Resolves with whether a row was written: a policy may hide it, and a trigger may leave it as it is.
+ * default of each column. Resolves with whether a row was written: a policy may hide it, and a trigger may leave it as
+ * it is.
  */
 export async function writeRow(
   db: Db,

@@ -8,15 +8,15 @@ async function idsOf(log: Log, more: { owner?: string; after?: string; limit?: n
 }
 
 export function describeLists(what: string, logTest: LogTest): void {
-  describe(`${what}, asked for records`, () => {
-    logTest('reads one of any owner, or nothing', async (log) => {
+  describe(`${what}: lists`, () => {
+    logTest('reads a record of any owner, or undefined', async (log) => {
       const sid = await log.write([insert('1', { n: 1 }, 'bob')], asService)
       expect(await log.read('Todo', '1')).toMatchObject({ owner: 'bob', sid, p: { userId: 'bob', n: 1 } })
       expect(await log.read('Todo', '2')).toBeUndefined()
       expect(await log.read('Note', '1')).toBeUndefined()
     })
 
-    logTest('lists those of a type by code points, page by page', async (log) => {
+    logTest('lists the records of a type by code points, in pages', async (log) => {
       // U+10000 comes after U+FF5E, though its first UTF-16 unit is lower.
       const ids = ['10', '9', 'B', 'a', '\uff5e', '\u{10000}']
       await log.write([...ids.toReversed().map((id) => insert(id)), { ...insert('x'), t: 'Note' }], asService)
@@ -26,7 +26,7 @@ export function describeLists(what: string, logTest: LogTest): void {
       expect(await idsOf(log, { after: '\u{10000}' })).toEqual([])
     })
 
-    logTest('lists those of one owner', async (log) => {
+    logTest('lists the records of one owner', async (log) => {
       await log.write([insert('1'), insert('2', {}, 'bob'), insert('3')], asService)
       expect(await idsOf(log, { owner: 'ann' })).toEqual(['1', '3'])
       expect(await idsOf(log, { owner: 'cid' })).toEqual([])
@@ -43,13 +43,13 @@ export function describeLists(what: string, logTest: LogTest): void {
       expect(await log.owners('bob', 10)).toEqual([])
     })
 
-    logTest('forgets nothing of an owner who has records', async (log) => {
+    logTest('forgets nothing of an owner with records', async (log) => {
       await log.write([insert('1', { n: 1 })], asService)
       expect(await log.forget('ann', 'ann')).toBe(false)
       expect(await framesOf(log)).toMatchObject([{ op: 'i', p: { n: 1 } }])
     })
 
-    logTest('forgets the fields of earlier changes, but not that something has gone', async (log) => {
+    logTest('forgets the fields of earlier changes, but not the removals', async (log) => {
       await log.transact(txOf('a', [insert('1', { secret: 1 })]), as('ann'))
       await log.write([insert('2', { secret: 2 }), insert('3', { n: 3 }, 'bob')], asService)
       await log.write([update('1', { secret: 3 }), remove('1'), update('2', { userId: 'bob' })], asService)

@@ -5,8 +5,8 @@ import { insert, remove, update } from '../harness.ts'
 import { as, asService, framesOf, items, type LogTest, rowsOf, txOf } from './support.ts'
 
 export function describeReads(what: string, logTest: LogTest): void {
-  describe(`${what}, read from`, () => {
-    logTest('gives each owner what is its own', async (log) => {
+  describe(`${what}: reads`, () => {
+    logTest('returns the records of each owner', async (log) => {
       const sid = await log.write([insert('1'), insert('2', {}, 'bob')], asService)
       expect((await rowsOf(log)).map(({ id }) => id)).toEqual(['1'])
       expect((await log.snapshot(['ann'])).count).toBe(1)
@@ -15,7 +15,7 @@ export function describeReads(what: string, logTest: LogTest): void {
       expect((await log.snapshot(['cid'])).count).toBe(0)
     })
 
-    logTest('gives several owners what any of them has, their changes in order', async (log) => {
+    logTest('returns the records of several owners, with their changes in order', async (log) => {
       const ops = [insert('1', {}, 'bob'), insert('2'), insert('3', {}, 'cid'), insert('4', {}, 'bob')]
       await log.write(ops, asService)
       await log.write([update('2', { n: 1 }), remove('1')], asService)
@@ -30,7 +30,7 @@ export function describeReads(what: string, logTest: LogTest): void {
       ])
     })
 
-    logTest('gives no owner nothing', async (log) => {
+    logTest('returns nothing without an owner', async (log) => {
       const head = await log.write([insert('1')], asService)
       expect(await items(await log.snapshot([]))).toEqual([])
       expect(await log.snapshot([])).toMatchObject({ head, count: 0 })
@@ -38,7 +38,7 @@ export function describeReads(what: string, logTest: LogTest): void {
       expect(await log.delta([], 0)).toMatchObject({ head })
     })
 
-    logTest('gives more of several owners than one batch can hold, in order', async (log) => {
+    logTest('returns more than a batch of several owners, in order', async (log) => {
       const ops = Array.from({ length: 2_500 }, (_, n) => insert(String(n), {}, `owner-${n % 20}`))
       await log.write(ops, asService)
       const owners = Array.from({ length: 20 }, (_, n) => `owner-${n}`)
@@ -47,7 +47,7 @@ export function describeReads(what: string, logTest: LogTest): void {
       expect(sids).toEqual(Array.from({ length: 2_500 }, (_, n) => n + 1))
     })
 
-    logTest('takes the names of owners for nothing but names', async (log) => {
+    logTest('reads the names of owners as plain names', async (log) => {
       const owners = ['{a,b}', 'a"b', "o'brien", 'back\\slash', 'null', 'NULL', ' a ', '']
       await log.write(
         owners.slice(0, -1).map((owner, n) => insert(String(n), {}, owner)),
@@ -58,7 +58,7 @@ export function describeReads(what: string, logTest: LogTest): void {
       expect(await rowsOf(log, 'a', 'b', 'null ')).toEqual([])
     })
 
-    logTest('gives who sees both owners of a move the whole record alone', async (log) => {
+    logTest('returns only the whole record to a caller of both owners of a move', async (log) => {
       const from = await log.write([insert('1', { n: 1 })], asService)
       await log.write([update('1', { userId: 'bob' })], asService)
       const of = async (...owners: readonly string[]) =>
@@ -88,7 +88,7 @@ export function describeReads(what: string, logTest: LogTest): void {
       expect(frames).toHaveLength(2)
     })
 
-    logTest('gives nothing of a record that is gone but its removal', async (log) => {
+    logTest('returns only the removal of a removed record', async (log) => {
       const first = await log.write([insert('1', { secret: 1 }), insert('2')], asService)
       await log.write([update('1', { secret: 2 }), update('2', { n: 1 })], asService)
       const head = await log.write([remove('1')], asService)
@@ -116,7 +116,7 @@ export function describeReads(what: string, logTest: LogTest): void {
       },
     )
 
-    logTest('gives nothing of a record that was replaced from before it was', async (log) => {
+    logTest('returns no change of a record from before it was replaced', async (log) => {
       await log.write([insert('1', { secret: 1 }), insert('2', { secret: 1 })], asService)
       await log.write([update('1', { secret: 2 }), remove('1'), insert('1', { n: 1 })], asService)
       const put = { ...insert('2', { n: 2 }), put: true } as const
@@ -128,21 +128,21 @@ export function describeReads(what: string, logTest: LogTest): void {
       ])
     })
 
-    logTest('gives a record that has left an owner to the other one alone', async (log) => {
+    logTest('returns a moved record to its new owner only', async (log) => {
       await log.write([insert('1', { secret: 1 })], asService)
       await log.write([update('1', { userId: 'bob' }), update('1', { n: 1 })], asService)
       expect((await framesOf(log)).map(({ op }) => op)).toEqual(['d'])
       expect((await framesOf(log, 0, 'bob')).map(({ op }) => op)).toEqual(['i', 'u'])
     })
 
-    logTest('gives what is left of a record after a trim', async (log) => {
+    logTest('returns the rest of a record’s changes after a trim', async (log) => {
       const first = await log.write([insert('1'), insert('2')], asService)
       await log.write([update('1', { n: 1 }), update('2', { n: 1 }), remove('2')], asService)
       await log.trim(first)
       expect((await framesOf(log, first)).map(({ id, op }) => `${id} ${op}`)).toEqual(['1 u', '2 d'])
     })
 
-    logTest('can be left in the middle of a read', async (log) => {
+    logTest('can end in the middle of a read', async (log) => {
       await log.write([insert('1')], asService)
       for await (const batch of (await log.snapshot(['ann'])).batches) {
         expect(batch).not.toBe('')
@@ -152,7 +152,7 @@ export function describeReads(what: string, logTest: LogTest): void {
       expect(await rowsOf(log)).toHaveLength(2)
     })
 
-    logTest('gives more than one batch can hold', async (log) => {
+    logTest('returns more than one batch', async (log) => {
       await log.write(
         Array.from({ length: 2_500 }, (_, n) => insert(String(n))),
         asService,
@@ -161,7 +161,7 @@ export function describeReads(what: string, logTest: LogTest): void {
       expect(await framesOf(log)).toHaveLength(2_500)
     })
 
-    logTest('lists the changes of all owners in order, and never ends inside a write', async (log) => {
+    logTest('lists the changes of all owners in order, and never ends within a write', async (log) => {
       const first = await log.write([insert('1'), insert('2', {}, 'bob')], asService)
       const second = await log.write([insert('3'), insert('4')], asService)
       const changes = await log.changes(0, 1)
@@ -176,7 +176,7 @@ export function describeReads(what: string, logTest: LogTest): void {
       expect(await log.changes(second, 100)).toMatchObject({ sid: second, changes: [] })
     })
 
-    logTest('hints at a write, until nobody listens', async (log) => {
+    logTest('hints at a write until the listener is removed', async (log) => {
       let hints = 0
       let heard = () => {}
       const hint = new Promise<void>((resolve) => {
@@ -226,7 +226,7 @@ export function describeReads(what: string, logTest: LogTest): void {
       expect((await log.changes(0, 100)).horizon).toBe(first)
     })
 
-    logTest('is not trimmed up to what is no sid', async (log) => {
+    logTest('is not trimmed to an invalid sid', async (log) => {
       await log.write([insert('1')], asService)
       for (const sid of [Number.NaN, 0.5]) await expect(log.trim(sid)).rejects.toThrow()
       expect(await log.position()).toMatchObject({ head: 1, horizon: 0 })

@@ -39,8 +39,8 @@ export async function seesEarlierTransactions(log: Log): Promise<void> {
 }
 
 export function describeRules(what: string, logTest: LogTest): void {
-  describe(`${what}, given rules`, () => {
-    logTest('reads the records of all owners for them, with all fields', async (log) => {
+  describe(`${what}: rules`, () => {
+    logTest('reads records of all owners for rules, with all fields', async (log) => {
       await log.write([insert('1', { n: 1 }), insert('2', { n: 2 }, 'bob')], asService)
       const found: unknown[] = []
       const rules: Rules = async (read) => {
@@ -52,7 +52,7 @@ export function describeRules(what: string, logTest: LogTest): void {
       expect(await rowsOf(log, 'bob')).toHaveLength(1)
     })
 
-    logTest('stays with a rejection by a rule, and does not ask the rule again', async (log) => {
+    logTest('keeps a rejection by a rule, and does not run the rule again', async (log) => {
       let calls = 0
       const rules: Rules = async () => {
         calls += 1
@@ -83,7 +83,7 @@ export function describeRules(what: string, logTest: LogTest): void {
       expect((await rowsOf(log))[0]?.p).toEqual({ userId: 'ann', number: 1 })
     })
 
-    logTest('shows what prepares an op the records as the earlier ops have left them', async (log) => {
+    logTest('shows `prepare` the records after the earlier ops', async (log) => {
       await log.write([insert('1', { n: 1 }), insert('2', { n: 1 })], asService)
       const seen: unknown[] = []
       const rules: Rules = async () => ({
@@ -104,7 +104,7 @@ export function describeRules(what: string, logTest: LogTest): void {
       ])
     })
 
-    logTest('leaves a transaction undecided whose rule fails, and decides the others', async (log) => {
+    logTest('leaves a transaction undecided if its rule fails, and decides the others', async (log) => {
       const fails: Rules = async () => {
         throw new RuleFailure(new Error('The rule broke.'))
       }
@@ -121,7 +121,7 @@ export function describeRules(what: string, logTest: LogTest): void {
       expect(await transact(log, 'a', [insert('1')], passes)).toHaveProperty('sid')
     })
 
-    logTest('reads nothing more for a rule that has ended', async (log) => {
+    logTest('reads nothing for a rule that has ended', async (log) => {
       const kept = new Deferred<ReadRecord>()
       const rules: Rules = async (read) => {
         kept.resolve(read)
@@ -133,7 +133,7 @@ export function describeRules(what: string, logTest: LogTest): void {
       await expect(read('Todo', '1')).rejects.toThrow('`read` was called after the rule had ended')
     })
 
-    logTest('writes nothing in between while a rule runs', async (log) => {
+    logTest('writes nothing while a rule runs', async (log) => {
       await log.write([insert('1', { n: 0 })], asService)
       const increment: Rules = async () => ({
         judge,

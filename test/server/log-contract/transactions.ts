@@ -5,8 +5,8 @@ import { insert, remove, update } from '../harness.ts'
 import { as, asService, framesOf, type LogTest, rowsOf, txOf } from './support.ts'
 
 export function describeTransactions(what: string, logTest: LogTest): void {
-  describe(`${what}, given transactions`, () => {
-    logTest('does one, and names it in its frames', async (log) => {
+  describe(`${what}: transactions`, () => {
+    logTest('applies a transaction, and its frames have the id', async (log) => {
       const verdict = await log.transact(txOf('a', [insert('1'), update('1', { n: 1 })]), as('ann'))
       const frames = await framesOf(log)
       expect(verdict).toEqual({ sid: frames.at(-1)?.sid })
@@ -17,23 +17,26 @@ export function describeTransactions(what: string, logTest: LogTest): void {
       expect((await rowsOf(log))[0]?.p).toEqual({ userId: 'ann', n: 1 })
     })
 
-    logTest('accepts one that changes nothing at the head', async (log) => {
+    logTest('accepts a transaction that changes nothing, at the head', async (log) => {
       const sid = await log.write([insert('1', {}, 'bob')], asService)
       expect(await log.transact(txOf('a', [remove('1'), remove('2')]), as('ann'))).toEqual({ sid })
     })
 
-    logTest('does it once and answers alike, however many come at once', async (log) => {
-      const tx = txOf('a', [insert('1', { n: 1 })])
-      const verdicts = await Promise.all(Array.from({ length: 10 }, () => log.transact(tx, as('ann'))))
-      verdicts.push(await log.transact(tx, as('ann')))
-      const frames = await framesOf(log)
-      expect(frames).toHaveLength(1)
-      expect(new Set(verdicts.map((verdict) => JSON.stringify(verdict)))).toEqual(
-        new Set([JSON.stringify({ sid: frames[0]?.sid })]),
-      )
-    })
+    logTest(
+      'applies a transaction once with the same result, however many copies come at once',
+      async (log) => {
+        const tx = txOf('a', [insert('1', { n: 1 })])
+        const verdicts = await Promise.all(Array.from({ length: 10 }, () => log.transact(tx, as('ann'))))
+        verdicts.push(await log.transact(tx, as('ann')))
+        const frames = await framesOf(log)
+        expect(frames).toHaveLength(1)
+        expect(new Set(verdicts.map((verdict) => JSON.stringify(verdict)))).toEqual(
+          new Set([JSON.stringify({ sid: frames[0]?.sid })]),
+        )
+      },
+    )
 
-    logTest('gives a rejection again, though it would be accepted now', async (log) => {
+    logTest('returns a rejection again, although the transaction would be accepted now', async (log) => {
       const tx = txOf('a', [update('1', { n: 1 })])
       const verdict = await log.transact(tx, as('ann'))
       expect(verdict).toEqual({ error: { code: 'not_found', message: expect.any(String) } })
@@ -41,21 +44,24 @@ export function describeTransactions(what: string, logTest: LogTest): void {
       expect(await log.transact(tx, as('ann'))).toEqual(verdict)
     })
 
-    logTest('gives a rejection again, whichever way it comes with one that requires it', async (log) => {
-      const tx = txOf('a', [update('1', { n: 1 })])
-      const verdict = await log.transact(tx, as('ann'))
-      const dependent = (id: string) => txOf(id, [insert('2')], { requires: ['a'] })
-      for (const pair of [
-        [tx, dependent('b')],
-        [dependent('c'), tx],
-      ]) {
-        // The first keeps the pair waiting, so that both are decided together.
-        const all = [txOf('first', [remove('3')]), ...pair].map((each) => log.transact(each, as('ann')))
-        expect(await Promise.all(all)).toContainEqual(verdict)
-      }
-    })
+    logTest(
+      'returns a rejection again, in whichever order a transaction that requires it comes',
+      async (log) => {
+        const tx = txOf('a', [update('1', { n: 1 })])
+        const verdict = await log.transact(tx, as('ann'))
+        const dependent = (id: string) => txOf(id, [insert('2')], { requires: ['a'] })
+        for (const pair of [
+          [tx, dependent('b')],
+          [dependent('c'), tx],
+        ]) {
+          // The first keeps the pair waiting, so that both are decided together.
+          const all = [txOf('first', [remove('3')]), ...pair].map((each) => log.transact(each, as('ann')))
+          expect(await Promise.all(all)).toContainEqual(verdict)
+        }
+      },
+    )
 
-    logTest('keeps what a rejection tells', async (log) => {
+    logTest('keeps the details of a rejection', async (log) => {
       const refused = {
         code: 'invalid',
         message: 'No.',
@@ -67,14 +73,14 @@ export function describeTransactions(what: string, logTest: LogTest): void {
       expect(await rowsOf(log)).toEqual([])
     })
 
-    logTest('stays with its verdict when the same is refused later', async (log) => {
+    logTest('keeps a verdict when the same transaction is refused later', async (log) => {
       const tx = txOf('a', [insert('1')])
       const verdict = await log.transact(tx, as('ann'))
       const refused = { code: 'forbidden', message: 'No longer.' }
       expect(await log.transact({ ...tx, refused }, as('ann'))).toEqual(verdict)
     })
 
-    logTest('refuses another body under the same id, and says where the first was accepted', async (log) => {
+    logTest('rejects another body with the same id, and says where the first was accepted', async (log) => {
       const verdict = await log.transact(txOf('a', [insert('1')]), as('ann'))
       for (const id of ['2', '3']) {
         const other = await log.transact(txOf('a', [insert(id)]), as('ann'))
@@ -84,7 +90,7 @@ export function describeTransactions(what: string, logTest: LogTest): void {
       expect(await rowsOf(log)).toHaveLength(1)
     })
 
-    logTest('refuses another body under the same id, and says why the first was rejected', async (log) => {
+    logTest('rejects another body with the same id, and says why the first was rejected', async (log) => {
       const refused = { code: 'invalid', message: 'No.', details: { field: 'n' } }
       await log.transact(txOf('a', [insert('1')], { refused }), as('ann'))
       const other = await log.transact(txOf('a', [insert('2')]), as('ann'))
@@ -103,7 +109,7 @@ export function describeTransactions(what: string, logTest: LogTest): void {
       },
     )
 
-    logTest('keeps the ids of one caller apart from those of another', async (log) => {
+    logTest('separates the ids of callers', async (log) => {
       await log.transact(txOf('a', [insert('1')]), as('ann'))
       const bobs = txOf('a', [insert('2', {}, 'bob')], { caller: 'bob', owner: 'bob' })
       expect(await log.transact(bobs, as('bob'))).toHaveProperty('sid')
@@ -113,7 +119,7 @@ export function describeTransactions(what: string, logTest: LogTest): void {
       })
     })
 
-    logTest('changes and moves the records of all owners of the caller, and no others', async (log) => {
+    logTest('changes and moves records of all owners of the caller, and no others', async (log) => {
       await log.write([insert('1'), insert('2', {}, 'bob'), insert('3', {}, 'cid')], asService)
       const owners = ['ann', 'bob']
       const moved = txOf('a', [update('1', { userId: 'bob' }), update('2', { n: 1 })], { owners })
@@ -128,7 +134,7 @@ export function describeTransactions(what: string, logTest: LogTest): void {
       expect(await codeOf(txOf('d', [insert('4')], { owners: [] }))).toBe('accepted')
     })
 
-    logTest('stores nothing of one that is refused but the verdict', async (log) => {
+    logTest('stores only the verdict of a refused transaction', async (log) => {
       const head = await log.write([insert('1')], asService)
       const verdict = await log.transact(
         txOf('a', [insert('2'), update('1', { n: 1 }), insert('1')]),
@@ -140,7 +146,7 @@ export function describeTransactions(what: string, logTest: LogTest): void {
       expect(await rowsOf(log)).toMatchObject([{ id: '1', p: { userId: 'ann' } }])
     })
 
-    logTest('stores no verdict where something breaks, so that it is judged anew', async (log) => {
+    logTest('stores no verdict if something fails, so that the transaction is decided again', async (log) => {
       const tx = txOf('a', [insert('1'), insert('2')])
       let calls = 0
       const breaking: Judge = (...op) => {
@@ -154,7 +160,7 @@ export function describeTransactions(what: string, logTest: LogTest): void {
       expect(await framesOf(log)).toHaveLength(2)
     })
 
-    logTest('does what requires others only where all of them are accepted', async (log) => {
+    logTest('accepts a transaction only if all that it requires are accepted', async (log) => {
       await log.transact(txOf('good', [insert('1')]), as('ann'))
       await log.transact(txOf('bad', [insert('1')]), as('ann'))
       const codeOf = async (id: string, requires: readonly string[]) => {
@@ -169,11 +175,11 @@ export function describeTransactions(what: string, logTest: LogTest): void {
       expect((await rowsOf(log)).map(({ id }) => id).sort()).toEqual(['1', 'a'])
     })
 
-    logTest('judges one however long ago its id was made, where nothing is to be forgotten', async (log) => {
+    logTest('decides a transaction of any age if verdicts stay', async (log) => {
       expect(await log.transact(txOf(idAt(1), [insert('1')]), as('ann'))).toHaveProperty('sid')
     })
 
-    logTest('remembers its verdicts when it is trimmed', async (log) => {
+    logTest('keeps its verdicts when it is trimmed', async (log) => {
       const [good, bad] = [txOf('a', [insert('1')]), txOf('b', [insert('1')])]
       const verdicts = [await log.transact(good, as('ann')), await log.transact(bad, as('ann'))]
       await log.write([insert('2')], asService)

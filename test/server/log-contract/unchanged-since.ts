@@ -9,7 +9,7 @@ function since(op: TxOp, unchangedSince: number): TxOp {
 }
 
 export function describeUnchangedSince(what: string, logTest: LogTest): void {
-  describe(`${what}, asked what has changed`, () => {
+  describe(`${what}: \`unchangedSince\``, () => {
     const verdictOn = async (log: Log, tx: ClientTransaction) => {
       const verdict = await log.transact(tx, as(...tx.owners))
       return 'error' in verdict ? verdict.error.code : 'accepted'
@@ -26,7 +26,7 @@ export function describeUnchangedSince(what: string, logTest: LogTest): void {
       expect(await verdictOn(log, txOf('e', [since(remove('2'), head)]))).toBe('accepted')
     })
 
-    logTest('does not count what the caller’s bases have changed, nor its own ops', async (log) => {
+    logTest('does not count changes by the caller’s bases, nor by the same ops', async (log) => {
       const head = await log.write([insert('1')], asService)
       expect(await verdictOn(log, txOf('a', [update('1', { n: 1 })]))).toBe('accepted')
       expect(await verdictOn(log, txOf('b', [since(update('1', { n: 2 }), head)]))).toBe('conflict')
@@ -37,7 +37,7 @@ export function describeUnchangedSince(what: string, logTest: LogTest): void {
       expect(await verdictOn(log, txOf('e', stale, { bases: ['x', 'c', 'a'] }))).toBe('accepted')
     })
 
-    logTest('takes a record with more than 1 000 changes for changed', async (log) => {
+    logTest('counts a record with more than 1 000 changes as changed', async (log) => {
       const head = await log.write([insert('1')], asService)
       const many = Array.from({ length: 1_000 }, (_, n) => update('1', { n }))
       expect(await verdictOn(log, txOf('a', [update('1', { n: -1 })]))).toBe('accepted')
@@ -47,7 +47,7 @@ export function describeUnchangedSince(what: string, logTest: LogTest): void {
       expect(await verdictOn(log, txOf('d', [since(update('1', { n: 1 }), head + 1)], own))).toBe('accepted')
     })
 
-    logTest('examines less of each record if a transaction asks about many', async (log) => {
+    logTest('examines fewer changes of each record if a transaction asks about many', async (log) => {
       const head = await log.write([insert('1')], asService)
       const some = Array.from({ length: 11 }, (_, n) => update('1', { n }))
       expect(await verdictOn(log, txOf('a', some))).toBe('accepted')
@@ -58,7 +58,7 @@ export function describeUnchangedSince(what: string, logTest: LogTest): void {
       expect(await verdictOn(log, txOf('c', [change], own))).toBe('accepted')
     })
 
-    logTest('finds a stranger’s change below one by a base', async (log) => {
+    logTest('finds a change of another caller below one by a base', async (log) => {
       const head = await log.write([insert('1')], asService)
       await log.write([update('1', { n: 1 })], asService)
       expect(await verdictOn(log, txOf('a', [update('1', { m: 1 })]))).toBe('accepted')
@@ -66,7 +66,7 @@ export function describeUnchangedSince(what: string, logTest: LogTest): void {
       expect(await verdictOn(log, txOf('b', stale, { bases: ['a'] }))).toBe('conflict')
     })
 
-    logTest('takes no other caller’s transaction for a base', async (log) => {
+    logTest('does not accept a transaction of another caller as a base', async (log) => {
       const head = await log.write([insert('1', {}, 'acme')], asService)
       const acme = { owner: 'acme' }
       expect(await verdictOn(log, txOf('a', [update('1', { n: 1 })], { ...acme, caller: 'bob' }))).toBe(
@@ -86,14 +86,14 @@ export function describeUnchangedSince(what: string, logTest: LogTest): void {
       },
     )
 
-    logTest('finds that a record has gone', async (log) => {
+    logTest('finds that a record was removed', async (log) => {
       const head = await log.write([insert('1')], asService)
       await log.write([remove('1')], asService)
       expect(await verdictOn(log, txOf('a', [since(insert('1'), head)]))).toBe('conflict')
       expect(await verdictOn(log, txOf('b', [since(insert('2'), head)]))).toBe('accepted')
     })
 
-    logTest('counts what was told to any owner of the caller', async (log) => {
+    logTest('counts changes that were sent to any owner of the caller', async (log) => {
       const head = await log.write([insert('1'), insert('2', {}, 'bob'), insert('3')], asService)
       await log.write([update('2', { n: 1 }), update('3', { userId: 'cid' })], asService)
       const owners = ['ann', 'bob']
@@ -106,13 +106,13 @@ export function describeUnchangedSince(what: string, logTest: LogTest): void {
       )
     })
 
-    logTest('counts only what was told to the owner', async (log) => {
+    logTest('counts only changes that were sent to the owner', async (log) => {
       const head = await log.write([insert('x')], asService)
       await log.write([insert('1', {}, 'bob'), remove('1')], asService)
       expect(await verdictOn(log, txOf('a', [since(insert('1'), head)]))).toBe('accepted')
     })
 
-    logTest('still knows what has changed after the horizon itself', async (log) => {
+    logTest('finds changes after the horizon itself', async (log) => {
       const first = await log.write([insert('1'), insert('2')], asService)
       await log.trim(first)
       await log.transact(txOf('base', [update('1', { n: 1 })]), as('ann'))
@@ -122,13 +122,13 @@ export function describeUnchangedSince(what: string, logTest: LogTest): void {
       expect(await verdictOn(log, txOf('c', [since(insert('3'), first)]))).toBe('accepted')
     })
 
-    logTest('knows all that has changed since before the first change', async (log) => {
+    logTest('finds all changes from the start of the history', async (log) => {
       await log.write([insert('1')], asService)
       expect(await verdictOn(log, txOf('a', [since(insert('2'), -1)]))).toBe('accepted')
       expect(await verdictOn(log, txOf('b', [since(update('1', { n: 1 }), -1)]))).toBe('conflict')
     })
 
-    logTest('takes a record for changed where the horizon hides whether it was', async (log) => {
+    logTest('counts a record as changed if the horizon hides the answer', async (log) => {
       const first = await log.write([insert('2'), insert('0'), insert('1')], asService)
       await log.transact(txOf('base', [update('2', { n: 1 })]), as('ann'))
       await log.trim((await log.position()).head)

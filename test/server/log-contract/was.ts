@@ -27,18 +27,18 @@ export async function keepsWhatOthersChanged(log: Log): Promise<void> {
 }
 
 export function describeWas(what: string, logTest: LogTest): void {
-  describe(`${what}, given ops with \`was\``, () => {
+  describe(`${what}: \`was\``, () => {
     const send = (log: Log, id: string, ops: readonly TxOp[], more: Parameters<typeof txOf>[2] = {}) =>
       log.transact(txOf(id, ops, more), as(...(more.owners ?? ['ann'])))
 
-    logTest('replaces only fields that still hold, and tells of these alone', async (log) => {
+    logTest('replaces only fields that still have their old value, and sends only these', async (log) => {
       await takesBackItsOwn(log)
       expect((await framesOf(log)).at(-1)).toMatchObject({ op: 'u', p: { open: true }, tx: 'a' })
     })
 
-    logTest('removes only records that still hold', keepsWhatOthersChanged)
+    logTest('removes only records that still have their old values', keepsWhatOthersChanged)
 
-    logTest('removes fields that still hold, and tells of the whole record', async (log) => {
+    logTest('removes fields that still have their old value, and sends the whole record', async (log) => {
       await log.write([insert('1', { a: 1, b: 1, c: 1 })], asService)
       await send(log, 'a', [{ ...update('1', { d: 1 }), unset: ['a', 'b', 'c', 'x'], was: { a: 1, b: 2 } }])
       const p = { userId: 'ann', b: 1, d: 1 }
@@ -54,7 +54,7 @@ export function describeWas(what: string, logTest: LogTest): void {
       expect(await send(log, 'b', [{ ...op, id: '9' }])).toMatchObject({ error: { code: 'not_found' } })
     })
 
-    logTest('inserts only where there is no record', async (log) => {
+    logTest('inserts only if there is no record', async (log) => {
       await log.write([insert('1', { n: 1 })], asService)
       await send(log, 'a', [was(insert('1', { n: 2 }), null), was(insert('2', { n: 2 }), null)])
       expect((await rowsOf(log)).map(({ p }) => p.n)).toEqual([1, 2])
@@ -74,7 +74,7 @@ export function describeWas(what: string, logTest: LogTest): void {
       },
     )
 
-    logTest('compares each op with what the earlier ones have left', async (log) => {
+    logTest('compares each op with the result of the earlier ones', async (log) => {
       await log.write([insert('1', { n: 1 })], asService)
       const ops = [
         update('1', { n: 2 }),
@@ -88,7 +88,7 @@ export function describeWas(what: string, logTest: LogTest): void {
       expect((await rowsOf(log)).map(({ p }) => p.n)).toEqual([5])
     })
 
-    logTest('compares transactions that come at once with what the earlier ones have left', async (log) => {
+    logTest('compares concurrent transactions with the result of the earlier ones', async (log) => {
       await log.write([insert('1', { n: 0 })], asService)
       const steps = Array.from({ length: 20 }, (_, n) =>
         send(log, `${n}`, [was(update('1', { n: n + 1 }), { n })]),
@@ -97,25 +97,25 @@ export function describeWas(what: string, logTest: LogTest): void {
       expect((await rowsOf(log)).map(({ p }) => p.n)).toEqual([20])
     })
 
-    logTest('writes for the service, too', async (log) => {
+    logTest('applies to writes of the service, too', async (log) => {
       const head = await log.write([insert('1', { n: 1 }, 'bob')], asService)
       expect(await log.write([was(remove('1'), { n: 2 })], asService)).toBe(head)
       expect(await log.write([was(remove('1'), { n: 1 })], asService)).toBe(head + 1)
     })
 
-    logTest('refuses what is left for the same reasons as any other op', async (log) => {
+    logTest('refuses remaining ops for the same reasons as any other op', async (log) => {
       await log.write([insert('1', { n: 1 })], asService)
       const give = was(update('1', { n: 2, userId: 'bob' }), { n: 1 })
       expect(await send(log, 'a', [give])).toMatchObject({ error: { code: 'forbidden' } })
     })
 
-    logTest('leaves a record with its owner, although the owner is to be removed', async (log) => {
+    logTest('leaves a record with its owner, although the op removes the owner', async (log) => {
       await log.write([insert('1', { n: 1 })], asService)
       await send(log, 'a', [{ ...update('1', { n: 2 }), unset: ['userId'], was: { n: 1, userId: 'ann' } }])
       expect((await rowsOf(log))[0]?.p).toEqual({ userId: 'ann', n: 2 })
     })
 
-    logTest('shows rules what is left', async (log) => {
+    logTest('shows rules the remaining ops', async (log) => {
       await log.write([insert('1', { a: 1, b: 1 })], asService)
       const seen: unknown[] = []
       const rules: Rules = async (_, ops) => {

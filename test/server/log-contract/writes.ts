@@ -8,14 +8,14 @@ function since(op: TxOp, unchangedSince: number): TxOp {
 }
 
 export function describeWrites(what: string, logTest: LogTest): void {
-  describe(`${what}, written to`, () => {
-    logTest('is empty at first, at 0', async (log) => {
+  describe(`${what}: writes`, () => {
+    logTest('is empty at first, with the head 0', async (log) => {
       expect(await log.position()).toEqual({ history: expect.any(String), head: 0, horizon: 0 })
       expect(await rowsOf(log)).toEqual([])
       expect(await log.changes(0, 10)).toMatchObject({ sid: 0, head: 0, changes: [] })
     })
 
-    logTest('gives each change a higher sid, and the last of a write to the writer', async (log) => {
+    logTest('gives each change a higher sid, and returns the last sid of a write', async (log) => {
       const sids = [await log.write([insert('1'), insert('2')], asService)]
       sids.push(await log.write([update('1', { n: 1 }), update('2', { n: 1 })], asService))
       const frames = await framesOf(log)
@@ -27,29 +27,32 @@ export function describeWrites(what: string, logTest: LogTest): void {
       expect((await log.position()).head).toBe(sids[1])
     })
 
-    logTest('gives the head where nothing changed, and makes no frame', async (log) => {
+    logTest('returns the head if nothing changes, and makes no frame', async (log) => {
       const head = await log.write([insert('1')], asService)
       expect(await log.write([remove('absent')], asService)).toBe(head)
       expect(await framesOf(log, head)).toEqual([])
     })
 
-    logTest('shows each op what those before it have left', async (log) => {
+    logTest('applies each op to the result of the earlier ones', async (log) => {
       const ops = [insert('1', { n: 1 }), update('1', { m: 2 }), remove('1'), insert('1', { n: 3 })]
       const sid = await log.write(ops, asService)
       expect(await rowsOf(log)).toEqual([{ t: 'Todo', id: '1', v: sid, p: { userId: 'ann', n: 3 } }])
     })
 
-    logTest('does all of a write or nothing, and takes no sid for what it did not do', async (log) => {
-      const head = await log.write([insert('1')], asService)
-      const broken = log.write([insert('2'), update('1', { n: 1 }), insert('1')], asService)
-      await expect(broken).rejects.toMatchObject({ name: 'RejectedError', reason: 'exists' })
-      await expect(log.write([insert('2')], fail)).rejects.toThrow('The judge broke.')
-      expect(await log.position()).toMatchObject({ head })
-      expect(await rowsOf(log)).toHaveLength(1)
-      expect(await framesOf(log, head)).toEqual([])
-    })
+    logTest(
+      'applies all of a write or nothing, and uses no sid for a write that it did not apply',
+      async (log) => {
+        const head = await log.write([insert('1')], asService)
+        const broken = log.write([insert('2'), update('1', { n: 1 }), insert('1')], asService)
+        await expect(broken).rejects.toMatchObject({ name: 'RejectedError', reason: 'exists' })
+        await expect(log.write([insert('2')], fail)).rejects.toThrow('The judge broke.')
+        expect(await log.position()).toMatchObject({ head })
+        expect(await rowsOf(log)).toHaveLength(1)
+        expect(await framesOf(log, head)).toEqual([])
+      },
+    )
 
-    logTest('takes many writes at once, each whole and none lost', async (log) => {
+    logTest('accepts many writes at once, each complete and none lost', async (log) => {
       const writes = Array.from({ length: 20 }, (_, n) =>
         log.write([insert(`a${n}`), insert(`b${n}`)], asService),
       )
@@ -62,7 +65,7 @@ export function describeWrites(what: string, logTest: LogTest): void {
       }
     })
 
-    logTest('keeps whatever JSON and JavaScript have names for', async (log) => {
+    logTest('keeps any names of JSON and JavaScript', async (log) => {
       const p = { userId: 'ann', constructor: 1, 'ключ "\\': ['✓', { deep: [null, true, -1.5e-7, ''] }] }
       await log.write([{ op: 'i', t: 'toString', id: "o'brien; --", p }], asService)
       expect(await rowsOf(log)).toMatchObject([{ t: 'toString', id: "o'brien; --", p }])
@@ -75,7 +78,7 @@ export function describeWrites(what: string, logTest: LogTest): void {
       expect(await rowsOf(log, 'bob')).toEqual([{ t: 'Todo', id: '1', v: sid, p: { b: 2, userId: 'bob' } }])
     })
 
-    logTest('lets nobody insert a record that has no owner', async (log) => {
+    logTest('refuses a new record without an owner', async (log) => {
       const absent: TxOp = { op: 'i', t: 'Todo', id: '1', p: { b: 2 }, put: true }
       await expect(log.write([absent], asService)).rejects.toMatchObject({ reason: 'invalid' })
     })

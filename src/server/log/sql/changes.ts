@@ -5,24 +5,24 @@ import { maxExaminedOf } from '../draft.ts'
 import type { Write } from './group.ts'
 
 /** A record with `unchangedSince` in the write at index `w`, and the lowest of these positions. */
-export interface Asked {
+export interface ChangeCheck {
   readonly w: number
   readonly t: string
   readonly id: string
   readonly since: number
 }
 
-type AskedChanges = Asked & { readonly n: number; readonly max: number }
+type AskedChanges = ChangeCheck & { readonly n: number; readonly max: number }
 
-/** The last change of the record at index `n` of the list of {@link Asked}. */
+/** The last change of the record at index `n` of the list of {@link ChangeCheck}. */
 export interface FoundChange {
   readonly n: number
   readonly sid: number
 }
 
 /** The records of `writes` with `unchangedSince`, each once per write. */
-export function askedBy(writes: readonly Write[]): readonly Asked[] {
-  const asked = new Map<string, Asked>()
+export function changeChecksOf(writes: readonly Write[]): readonly ChangeCheck[] {
+  const asked = new Map<string, ChangeCheck>()
   for (const [w, { ops }] of writes.entries()) {
     for (const op of ops) {
       if (op.unchangedSince === undefined) continue
@@ -38,7 +38,7 @@ export function askedBy(writes: readonly Write[]): readonly Asked[] {
  * The last change of each record in `asked` that counts for its write, as a document. A change after too many others
  * counts in any case.
  */
-export function changesOf(asked: readonly Asked[], writes: readonly Write[]): RawBuilder<unknown> {
+export function changesOf(asked: readonly ChangeCheck[], writes: readonly Write[]): RawBuilder<unknown> {
   // Planning this query takes longer than everything else, and few ops need it.
   if (asked.length === 0) return sql`null`
   const counts = new Map<number, number>()
@@ -70,7 +70,7 @@ export function changesOf(asked: readonly Asked[], writes: readonly Write[]): Ra
  * on the result of {@link changesOf}.
  */
 export function changesFound(
-  asked: readonly Asked[],
+  asked: readonly ChangeCheck[],
   found: readonly FoundChange[],
 ): (w: number, op: TxOp, since: number) => boolean {
   const sids = new Map<string, number>()

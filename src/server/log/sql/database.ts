@@ -27,8 +27,8 @@ export interface SqlDatabase {
   /** An expression that notifies other processes when its statement commits. */
   readonly notify: RawBuilder<unknown>
   /**
-   * Calls `listener` when another process may have written, or rows of an attached table have changed; and with both after
-   * any time in which notifications may have been missed.
+   * Calls `listener` when another process may have written, or rows of an attached table have changed; and with both
+   * after any time in which notifications may have been missed.
    */
   listen(listener: (notice: Notice) => void): Unsubscribe
   close(): Promise<void>

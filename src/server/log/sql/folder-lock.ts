@@ -21,7 +21,7 @@ export async function lockFolder(folder: string, clock: Clock): Promise<Unsubscr
   makeFolder(folder)
   // Its error has a code that says why the folder cannot be written.
   accessSync(folder, constants.W_OK)
-  // Ids ascend with time, so whoever has the folder usually has a lower one than a process that wants it.
+  // Ids ascend with time, so the owner of the folder usually has a lower id than a process that wants it.
   const id = `${clock.now()}-${randomUUID().slice(0, 8)}`
   const close = await listenIn(folder, id).catch((error) => {
     const code = codeOf(error) ?? ''

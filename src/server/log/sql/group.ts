@@ -1,8 +1,8 @@
 import { rowKey } from '../../../protocol/fold.ts'
 import type { SyncFrame } from '../../../protocol/frame.ts'
 import type { TxOp } from '../../../protocol/tx.ts'
-import { attempted, type Decided, decideOn, type KeptVerdict } from '../decide-on.ts'
-import { type Before, type Draft, draft, hasChanged, leftWith } from '../draft.ts'
+import { type Decision, decideOn, type StoredVerdict, tryDraft } from '../decide-on.ts'
+import { type Draft, draft, hasChanged, type RecordBefore, remainingWith } from '../draft.ts'
 import type { ClientTransaction, Judge, ReadRecord, Rules, Ruling } from '../log.ts'
 import { RuleFailure, type RuleRunner, RulesLate } from '../rules.ts'
 
@@ -18,7 +18,7 @@ export interface Undecided {
   readonly failure: RuleFailure
 }
 
-export type Outcome = Decided | Undecided
+export type Outcome = Decision | Undecided
 
 /** Runs the rules of a group. */
 export interface GroupRules {
@@ -32,9 +32,9 @@ export interface GroupBefore {
   readonly head: number
   readonly horizon: number
   /** The state before each op of each write. */
-  readonly befores: readonly (readonly Before[])[]
+  readonly befores: readonly (readonly RecordBefore[])[]
   /** The stored verdicts on the transactions of the group and on those that they require. */
-  readonly verdictOn: (caller: string, id: string) => KeptVerdict | undefined
+  readonly verdictOn: (caller: string, id: string) => StoredVerdict | undefined
   /** See {@link decideOn}. @default 0 */
   readonly verdictHorizon?: number
 }
@@ -52,7 +52,7 @@ export interface Entry {
   readonly frame: SyncFrame
 }
 
-export type NewVerdict = KeptVerdict & { readonly caller: string; readonly id: string }
+export type NewVerdict = StoredVerdict & { readonly caller: string; readonly id: string }
 
 /** Writes that are stored together. Each is decided as if the writes before it were stored already. */
 export class Group {
@@ -103,7 +103,7 @@ export class Group {
     return outcomes
   }
 
-  async #outcome(write: Write, befores: readonly Before[]): Promise<Outcome> {
+  async #outcome(write: Write, befores: readonly RecordBefore[]): Promise<Outcome> {
     try {
       return await this.#decide(write, befores)
     } catch (error) {
@@ -112,24 +112,24 @@ export class Group {
     }
   }
 
-  async #decide({ ops, judge, transaction }: Write, befores: readonly Before[]): Promise<Decided> {
+  async #decide({ ops, judge, transaction }: Write, befores: readonly RecordBefore[]): Promise<Decision> {
     const drafted = () => {
       const stamp = { at: this.#at, ...(transaction && { tx: transaction.id }) }
       const counts = countsFor(transaction)
       const current = ops.map((op, index) => this.#current(op, befores[index], counts))
-      const left = leftWith(ops, current, transaction?.owners)
+      const left = remainingWith(ops, current, transaction?.owners)
       return this.#withRules(transaction?.rules, left.ops, judge, (ruling, read) =>
         draft(left, ruling, this.#head, stamp, read),
       )
     }
-    if (!transaction) return this.#keep(await attempted(drafted))
+    if (!transaction) return this.#keep(await tryDraft(drafted))
     const { caller, id, digest } = transaction
-    const keptFor = (named: string) =>
+    const storedFor = (named: string) =>
       this.#verdicts.get(verdictKey(caller, named)) ?? this.#before.verdictOn(caller, named)
     const { verdictHorizon } = this.#before
-    const decided = this.#keep(await decideOn(transaction, keptFor, drafted, verdictHorizon), transaction)
-    const { verdict, unkept } = decided
-    if (!unkept) this.#verdicts.set(verdictKey(caller, id), { caller, id, digest, verdict })
+    const decided = this.#keep(await decideOn(transaction, storedFor, drafted, verdictHorizon), transaction)
+    const { verdict, isNotStored } = decided
+    if (!isNotStored) this.#verdicts.set(verdictKey(caller, id), { caller, id, digest, verdict })
     return decided
   }
 
@@ -150,7 +150,7 @@ export class Group {
     return runner.run(readGroup, async (read) => draftBy(await rules(read, ops), read))
   }
 
-  #keep(decided: Decided, transaction?: ClientTransaction): Decided {
+  #keep(decided: Decision, transaction?: ClientTransaction): Decision {
     const { sid, frames, records } = decided.draft ?? { sid: this.#head, frames: [], records: [] }
     for (const { owner, movedTo, frame } of frames) {
       const { t, id } = frame
@@ -163,7 +163,11 @@ export class Group {
   }
 
   /** The state of the op's record, as if the earlier writes of the group were stored. */
-  #current(op: TxOp, before: Before = { record: undefined, changed: false }, counts: Counts): Before {
+  #current(
+    op: TxOp,
+    before: RecordBefore = { record: undefined, changed: false },
+    counts: Counts,
+  ): RecordBefore {
     const { t, id, unchangedSince } = op
     const kept = this.#records.get(rowKey(t, id))
     if (!kept) return before

@@ -23,13 +23,13 @@ import type {
   Verdict,
   WriteResult,
 } from '../log.ts'
+import { Mutex } from '../mutex.ts'
 import { toRejection } from '../rejection.ts'
 import { forgetEveryMs, type Retention, verdictHorizonOf } from '../retention.ts'
 import { maxRulesMs, RuleRunner } from '../rules.ts'
-import { Turns } from '../turns.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import type { Outcome, Write } from './group.ts'
-import { Joined } from './joined.ts'
+import { GroupQueue } from './group-queue.ts'
 import { forgetIn, readKeys, readOwners, readPage } from './list.ts'
 import {
   type OpenRead,
@@ -41,7 +41,7 @@ import {
   readRecord,
 } from './read.ts'
 import { Reader, type ReaderOptions, type ReadPool } from './reader.ts'
-import { retried } from './refusal.ts'
+import { withRetries } from './refusal.ts'
 import { forgettable, forgetVerdicts } from './retention.ts'
 import type { SqlLog, SqlQuery, SqlRow } from './sql-log.ts'
 import { writeIn } from './write.ts'
@@ -80,10 +80,10 @@ export class KyselyLog implements SqlLog {
   readonly #reader: Reader
   readonly #hints: Emitter<{ hint: WriteResult | undefined }>
   readonly #forgetTimer: Timer
-  readonly #writes: Joined<ReportedWrite, Outcome>
+  readonly #writes: GroupQueue<ReportedWrite, Outcome>
   readonly #tables: Tables
   /** One commit of this process after the other, so that they are reported in the order of their sids. */
-  readonly #turns = new Turns()
+  readonly #mutex = new Mutex()
   /** The number of reads that wait for a connection, or for their first batch. */
   readonly #opening = { readers: 0, deltas: 0 }
   #stopListening: Unsubscribe | undefined
@@ -99,7 +99,7 @@ export class KyselyLog implements SqlLog {
     this.#hints = new Emitter((error) => {
       options.logger.error('A listener failed.', { reason: toError(error).message })
     })
-    this.#writes = new Joined({
+    this.#writes = new GroupQueue({
       run: (writes) => this.#commit(writes),
       sizeOf: ({ ops }) => 1 + Math.max(ops.length, JSON.stringify(ops).length / opBytes),
       callerOf: ({ transaction }) => transaction?.caller,
@@ -294,7 +294,7 @@ export class KyselyLog implements SqlLog {
       random,
       logger,
       maxWaitMs,
-      turns: this.#turns,
+      mutex: this.#mutex,
       verdictHorizon: (now) => verdictHorizonOf(retention, now),
       onWritten: (written) => this.#hints.emit('hint', written),
     })
@@ -312,7 +312,7 @@ export class KyselyLog implements SqlLog {
    * waited.
    */
   async #commit(writes: readonly ReportedWrite[]): Promise<readonly Outcome[]> {
-    const endTurn = this.#database.pageReads ? () => {} : await this.#turns.take()
+    const endTurn = this.#database.pageReads ? () => {} : await this.#mutex.take()
     return this.#commitNow(writes).finally(endTurn)
   }
 
@@ -329,7 +329,7 @@ export class KyselyLog implements SqlLog {
         tableReader: this.#tables.reader,
       })
     }
-    const { outcomes, written } = await retried(() => transaction.execute(write), {
+    const { outcomes, written } = await withRetries(() => transaction.execute(write), {
       clock,
       random,
       maxMs: maxWaitMs,

@@ -76,7 +76,8 @@ const migrations: Readonly<Record<string, Migration>> = {
   },
   '4': {
     async up(db) {
-      // `null` also for a record that moved before: whoever sees both of its owners then receives the removal, too.
+      // `null` also for a record that moved before: a caller who sees both of its owners then receives the removal,
+      // too.
       await sql`alter table instep_log add column moved_to text collate "C"`.execute(db)
     },
   },

@@ -1,9 +1,9 @@
 import { resolveEnvironment } from '../../../base/environment.default.ts'
 import type { Clock, Random } from '../../../base/environment.ts'
 import { wrongOption } from '../../../base/errors.ts'
-import { harmless, type Logger, silentLogger } from '../../../base/logger.ts'
-import { given } from '../../defined.ts'
-import { peer } from '../../optional-peer.ts'
+import { type Logger, nonThrowing, silentLogger } from '../../../base/logger.ts'
+import { defined } from '../../defined.ts'
+import { loadPeer } from '../../optional-peer.ts'
 import type { TableMappings } from '../../tables/mapping.ts'
 import type { Retention } from '../retention.ts'
 import { isPostgres } from './address.ts'
@@ -14,8 +14,8 @@ export interface SqlLogOptions {
   /** How long a client may read nothing of a response, in ms, before the read is aborted. @default 30_000 */
   readonly readerIdleMs?: number | undefined
   /**
-   * How long a response may take, in ms, before its rest is copied to a temporary file to free the connection. If others
-   * wait for the connection, the rest is copied at once. @default 5_000
+   * How long a response may take, in ms, before its rest is copied to a temporary file to free the connection. If
+   * others wait for the connection, the rest is copied at once. @default 5_000
    */
   readonly spoolAfterMs?: number | undefined
   /** How long a response may take in total, in ms, before it is aborted. @default 1_800_000 */
@@ -93,9 +93,9 @@ export async function openSqlLog(database: string, options: SqlLogOptions = {}):
     clock,
     random,
     retention: undefined,
-    ...given(options),
-    logger: harmless(options.logger ?? silentLogger),
+    ...defined(options),
+    logger: nonThrowing(options.logger ?? silentLogger),
   }
-  const { KyselyLog, openDatabase } = await peer('kysely', () => import('./open-database.ts'))
+  const { KyselyLog, openDatabase } = await loadPeer('kysely', () => import('./open-database.ts'))
   return new KyselyLog(await openDatabase(database, resolved), resolved).recognizeTables()
 }

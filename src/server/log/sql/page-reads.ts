@@ -107,7 +107,10 @@ export class PageReads {
     return total
   }
 
-  /** Keeps copies of `changing` for the open reads. Must run before a write that changes them, after which the head is `head`. */
+  /**
+   * Keeps copies of `changing` for the open reads. Must run before a write that changes them, after which the head is
+   * `head`.
+   */
   async keep(db: Kysely<unknown>, changing: readonly RecordKey[], head: number): Promise<void> {
     const tills = [...this.#open].flatMap(({ till, since }) => (since === undefined ? till : []))
     if (tills.length === 0 || changing.length === 0) return

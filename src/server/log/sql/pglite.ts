@@ -7,7 +7,7 @@ import type { Unsubscribe } from '../../../base/emitter.ts'
 import type { Clock } from '../../../base/environment.ts'
 import { ConfigurationError, isSyncError, type NetworkError, toError } from '../../../base/errors.ts'
 import type { Logger } from '../../../base/logger.ts'
-import { peer } from '../../optional-peer.ts'
+import { loadPeer } from '../../optional-peer.ts'
 import { changedNotice, channel } from './channel.ts'
 import type { SqlDatabase } from './database.ts'
 import { flushEntries, flushTree } from './flush.ts'
@@ -117,7 +117,7 @@ async function create(path: string | undefined, { logger }: PGliteOptions): Prom
     try {
       if (path !== undefined) await unpack(seed, path)
       const pglite = await start(path, path === undefined ? new Blob([new Uint8Array(seed)]) : undefined)
-      // The history of the seed would be that of every database.
+      // Otherwise, every database would have the history of the seed.
       await beginHistory(pglite)
       return pglite
     } catch (error) {
@@ -130,7 +130,7 @@ async function create(path: string | undefined, { logger }: PGliteOptions): Prom
   return start(path)
 }
 
-const load = () => peer('@electric-sql/pglite', () => import('@electric-sql/pglite'))
+const load = () => loadPeer('@electric-sql/pglite', () => import('@electric-sql/pglite'))
 
 async function start(path: string | undefined, seed?: Blob): Promise<PGlite> {
   const { PGlite } = await load()

@@ -12,8 +12,9 @@ export interface PositionRow {
 }
 
 /**
- * Finds the one row of `instep_state` quickly: for a `from instep_state`. While any transaction of the database is open,
- * PostgreSQL keeps the old versions of the row, one for each write. Read backwards, the index begins with the newest.
+ * Finds the one row of `instep_state` quickly: for a `from instep_state`. While any transaction of the database is
+ * open, PostgreSQL keeps the old versions of the row, one for each write. Read backwards, the index begins with the
+ * newest.
  */
 export const newestVersion = sql`order by one desc limit 1`
 
@@ -28,7 +29,7 @@ export const mappingText = sql<string>`coalesce(':' || (to_jsonb(instep_state) -
 
 /** Throws a NetworkError if the tables are of different moments. The error lasts until somebody restores the tables. */
 export function positionOf(found: PositionRow | undefined): Position {
-  const row = stateIn([found])
+  const row = onlyRow([found])
   const [head, horizon, newest] = [toNumber(row.head), toNumber(row.horizon), toNumber(row.newest ?? 0)]
   if (Math.max(horizon, newest) !== head) throw torn(head, Math.max(horizon, newest))
   return { history: row.history, head, horizon }
@@ -45,7 +46,7 @@ function torn(head: number, newest: number): NetworkError {
 }
 
 /** The one row of `instep_state`. */
-export function stateIn<Row>([row]: readonly (Row | undefined)[]): Row {
+export function onlyRow<Row>([row]: readonly (Row | undefined)[]): Row {
   if (row === undefined) throw new Error('The table instep_state is empty; restore it from a backup.')
   return row
 }

@@ -4,13 +4,13 @@ import type { ClientConfig } from 'pg'
 import type { Clock, Random } from '../../../base/environment.ts'
 import { ConfigurationError, toError } from '../../../base/errors.ts'
 import type { Logger } from '../../../base/logger.ts'
-import { peer } from '../../optional-peer.ts'
+import { loadPeer } from '../../optional-peer.ts'
 import { checkAddress } from './address.ts'
 import { changedNotice, channel } from './channel.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import { keepListening } from './listener.ts'
+import { withNetworkErrors } from './network-errors.ts'
 import { mappingText } from './position.ts'
-import { reaching } from './reach.ts'
 import { isDenied } from './refusal.ts'
 import { Sockets } from './sockets.ts'
 
@@ -58,7 +58,7 @@ export interface PostgresOptions {
 export async function openPostgres(url: string, options: PostgresOptions): Promise<SqlDatabase> {
   const { clock, random, logger, maxReaders, maxDeltaReaders, maxWaitMs = 10_000 } = options
   checkAddress(url)
-  const { Client, Pool } = await peer('pg', async () => (await import('pg')).default)
+  const { Client, Pool } = await loadPeer('pg', async () => (await import('pg')).default)
   const sockets = new Sockets()
   const config: ClientConfig = {
     connectionString: url,
@@ -81,7 +81,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
       client.on('error', lost)
       client.query(session).catch(unset)
     })
-    const reached = reaching(pool, { clock, prepared, answerMs })
+    const reached = withNetworkErrors(pool, { clock, prepared, answerMs })
     return new Kysely({ dialect: new PostgresDialect({ pool: reached }) })
   }
   // The server reports first that the log's lock is not available, so the connection can be reused.

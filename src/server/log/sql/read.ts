@@ -7,7 +7,7 @@ import type { Db, SqlDatabase } from './database.ts'
 import { isForgotten, removalText } from './forgotten.ts'
 import { type Int8, toNumber } from './int8.ts'
 import type { ItemsAfter, PageRead, PageReads } from './page-reads.ts'
-import { newestChange, newestVersion, type PositionRow, positionOf, stateIn } from './position.ts'
+import { newestChange, newestVersion, onlyRow, type PositionRow, positionOf } from './position.ts'
 
 /** The length in bytes after which `readChanges` reads no more changes: they are all in memory at once. */
 const changesBytes = 1_048_576
@@ -33,7 +33,7 @@ export async function readOwnerField(db: Db): Promise<string | null> {
   const { rows } = await sql<{ field: string | null }>`select owner_field as field from instep_state`.execute(
     db,
   )
-  return stateIn(rows).field
+  return onlyRow(rows).field
 }
 
 /** See {@link Log.read}. A type or id that no database can store has no record. */
@@ -117,8 +117,8 @@ export async function openDelta(
 function framesOf(owners: readonly string[], from: number, till: number, limit?: number): RawBuilder<Item> {
   const own = stored(owners)
   const limited = limit === undefined ? sql`` : sql`limit ${limit}`
-  // The index returns the changes of one owner in order. With `= any(…)`, the planner may sort all that is left for each
-  // page.
+  // The index returns the changes of one owner in order. With `= any(…)`, the planner may sort all that is left for
+  // each page.
   if (owners.length === 1) {
     return sql`
       select sid, ${frameText} as item from instep_log l cross join lateral (select ${isCurrent(till)} as is_current) c

@@ -20,7 +20,7 @@ const maxBytes = 16 * 1_048_576
 const storedAtOnce = 131_072
 
 /** A record to read. */
-export interface Wanted {
+export interface RecordToRead {
   /** Its index among all wanted records. */
   readonly n: number
   readonly t: string
@@ -30,8 +30,8 @@ export interface Wanted {
   /** Whether a write needs them. Otherwise, rules may ask for them, and can also read the record later. */
   readonly needed: boolean
   /**
-   * The owners for whom the record is read, if they are the same for all writes. The fields of other owners' records are
-   * not read.
+   * The owners for whom the record is read, if they are the same for all writes. The fields of other owners' records
+   * are not read.
    */
   readonly owners: readonly string[] | null
 }
@@ -55,11 +55,11 @@ export interface LoadedRecord extends StoredRecord {
 
 /**
  * The records that `writes` are about, each once. Writes that are refused already need none. A removal needs only the
- * owner; its fields are wanted if it has a `was`, or if rules may look at them. A transaction on a record of another owner needs only the
- * owner, too: otherwise the record's length could leak through an error.
+ * owner; its fields are wanted if it has a `was`, or if rules may look at them. A transaction on a record of another
+ * owner needs only the owner, too: otherwise the record's length could leak through an error.
  */
-export function wantedBy(writes: readonly Write[]): readonly Wanted[] {
-  const wanted = new Map<string, Wanted>()
+export function recordsToRead(writes: readonly Write[]): readonly RecordToRead[] {
+  const wanted = new Map<string, RecordToRead>()
   for (const { ops, transaction } of writes) {
     if (transaction?.refused) continue
     const by = transaction?.owners ?? null
@@ -89,7 +89,7 @@ function isSame(owners: readonly string[] | null, others: readonly string[] | nu
 }
 
 /** The `wanted` records that exist, as a document. After about 128 kB, records come without their fields. */
-export function recordsOf(wanted: readonly Wanted[]): RawBuilder<unknown> {
+export function recordsOf(wanted: readonly RecordToRead[]): RawBuilder<unknown> {
   return sql`
     select json_agg(json_build_object('n', f.n, 'owner', f.owner, 'sid', f.sid, 'left', f.whole and not f.brought,
       'bytes', case when f.brought then octet_length(f.p::text) end, 'p', case when f.brought then f.p end))
@@ -122,7 +122,7 @@ export interface ReadRecords {
 export async function readRecords(
   db: Db,
   writes: readonly Write[],
-  wanted: readonly Wanted[],
+  wanted: readonly RecordToRead[],
   found: readonly FoundRecord[],
 ): Promise<ReadRecords> {
   const records = new Map<string, LoadedRecord>()
@@ -130,7 +130,7 @@ export async function readRecords(
   const owners = new Map<string, string>()
   const total = { needed: 0, forRules: 0 }
   for (let read = found; ; ) {
-    const left: Wanted[] = []
+    const left: RecordToRead[] = []
     for (const { n, owner, sid, left: isLeft, p, bytes } of read) {
       const target = wanted[n]
       if (!target) continue
@@ -170,8 +170,8 @@ function fittingOf(writes: readonly Write[], found: Lengths): Omit<ReadRecords, 
 }
 
 /**
- * The keys of the records that `write` itself needs whole. Another write of the group may have needed more: that must
- * neither reject this one nor tell it of others' records.
+ * The keys of the records that `write` itself needs whole. Other writes of the group may need more records whole. These
+ * must neither reject this write nor reveal records of others to it.
  */
 function wholeKeysOf({ ops, transaction }: Write, owners: ReadonlyMap<string, string>): readonly string[] {
   if (transaction?.refused) return []

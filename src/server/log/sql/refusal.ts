@@ -11,7 +11,7 @@ const pace = { baseMs: 20, capMs: 500 }
  * Runs `write`, and runs it again if the database rolled it back in favour of another transaction. Throws a
  * WriteRejectedError if the database refuses the data, and a NetworkError after 5 tries or after `maxMs`.
  */
-export async function retried<T>(
+export async function withRetries<T>(
   write: () => Promise<T>,
   { clock, random, maxMs }: { readonly clock: Clock; readonly random: Random; readonly maxMs: number },
 ): Promise<T> {
@@ -20,9 +20,9 @@ export async function retried<T>(
     try {
       return await write()
     } catch (error) {
-      if (means(error, 'refused')) throw refusalOf(error)
+      if (means(error, 'refused')) throw rejectionOf(error)
       const cause = isSyncError(error, 'NetworkError') ? error.cause : error
-      if (!means(cause, 'gaveWay')) throw error
+      if (!means(cause, 'rolledBack')) throw error
       if (failures === maxTries || clock.now() >= end) {
         const last = toError(error).message
         const message = `The database rolled the write back ${failures} times: ${last}`
@@ -39,24 +39,24 @@ const states = {
   /** The data breaks a type, a constraint or a limit. A retry would fail as well. */
   refused: ['22', '23', '54'],
   /** The database rolled back in favour of another transaction, or could not get a lock. */
-  gaveWay: ['40', '55P03'],
+  rolledBack: ['40', '55P03'],
   /** The server is read-only, because another server has taken over or because it has not taken over itself yet. */
   readOnly: ['25006', '55000'],
   /** No connection, no resources, an intervention of an operator, or a transaction that took too long. */
-  away: ['08', '53', '57', '25P03', '25P04'],
+  unavailable: ['08', '53', '57', '25P03', '25P04'],
   /** Not allowed, not found, or not supported (as on Amazon Aurora). */
   denied: ['42501', '42883', '0A000'],
 } as const
 
 function means(error: unknown, meaning: keyof typeof states): boolean {
-  const state = stateOf(error)
+  const state = sqlStateOf(error)
   return states[meaning].some((known) => known === state || known === state.slice(0, 2))
 }
 
 /** Whether an error may be temporary: by its SQLSTATE, or because it has none, as without a connection. */
-export function isAway(error: unknown): boolean {
-  const isSaid = means(error, 'away') || means(error, 'gaveWay') || means(error, 'readOnly')
-  return isSaid || stateOf(error) === '' || isFull(error)
+export function isTemporary(error: unknown): boolean {
+  const isSaid = means(error, 'unavailable') || means(error, 'rolledBack') || means(error, 'readOnly')
+  return isSaid || sqlStateOf(error) === '' || isFull(error)
 }
 
 /**
@@ -64,10 +64,10 @@ export function isAway(error: unknown): boolean {
  * for data above a limit, so the source file of the error decides.
  */
 function isFull(error: unknown): boolean {
-  return stateOf(error) === '54000' && isObject(error) && error.file === 'async.c'
+  return sqlStateOf(error) === '54000' && isObject(error) && error.file === 'async.c'
 }
 
-export function isOfReadOnly(error: unknown): boolean {
+export function isReadOnlyError(error: unknown): boolean {
   return means(error, 'readOnly')
 }
 
@@ -76,15 +76,18 @@ export function isDenied(error: unknown): boolean {
 }
 
 /** Does not quote the database's message, which may contain data. */
-function refusalOf(error: unknown): WriteRejectedError {
-  return new WriteRejectedError('invalid', `The database refused the data with SQLSTATE ${stateOf(error)}.`)
+function rejectionOf(error: unknown): WriteRejectedError {
+  return new WriteRejectedError(
+    'invalid',
+    `The database refused the data with SQLSTATE ${sqlStateOf(error)}.`,
+  )
 }
 
 /**
  * The SQLSTATE of `error` (PostgreSQL, appendix A), or '' if it has none. The codes of Node look similar, but begin
  * with an E.
  */
-export function stateOf(error: unknown): string {
+export function sqlStateOf(error: unknown): string {
   const code = codeOf(error)
   return /^[^E][0-9A-Z]{4}$/.test(code) ? code : ''
 }

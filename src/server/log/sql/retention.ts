@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Retention, slackMs, verdictHorizonOf } from '../retention.ts'
+import { maxClockSkewMs, type Retention, verdictHorizonOf } from '../retention.ts'
 import type { Db } from './database.ts'
 import { type Int8, toNumber } from './int8.ts'
 
@@ -16,7 +16,7 @@ const maxDeleted = 10_000
  * The age of a verdict: the time of the verdict or the time in its id, whichever is later. `null` if the id contains no
  * time. The index `instep_verdict_age` uses exactly this expression, and contains only verdicts with an age.
  */
-export const agesFrom = sql`(case
+export const verdictTime = sql`(case
   when id ~ '^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-7[0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}$'
   then greatest(at, ('x' || substr(id, 1, 8) || substr(id, 10, 4))::bit(48)::bigint) end)`
 
@@ -49,16 +49,16 @@ export async function forgettable(
  */
 export async function forgetVerdicts(db: Db, retention: Retention, now: number): Promise<void> {
   if (retention.maxVerdictAgeMs === undefined) return
-  const before = verdictHorizonOf(retention, now) - slackMs
+  const before = verdictHorizonOf(retention, now) - maxClockSkewMs
   for (let forgotten = maxDeleted; forgotten === maxDeleted; ) {
     const { rows } = await sql<{ count: Int8 }>`
       with gone as (
         delete from instep_verdict where ctid = any (array(
-          select ctid from instep_verdict where ${agesFrom} < ${before}::bigint
-          order by ${agesFrom} limit ${sql.lit(maxDeleted)} for update skip locked
+          select ctid from instep_verdict where ${verdictTime} < ${before}::bigint
+          order by ${verdictTime} limit ${sql.lit(maxDeleted)} for update skip locked
         )) returning at, id
       ), counted as (
-        select count(*) as count, max(${agesFrom}) as newest from gone
+        select count(*) as count, max(${verdictTime}) as newest from gone
       )
       update instep_state set verdict_horizon = greatest(verdict_horizon, newest + 1) from counted where count > 0
       returning count`.execute(db)

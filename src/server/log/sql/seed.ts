@@ -5,8 +5,8 @@ import { promisify } from 'node:util'
 import { brotliDecompress } from 'node:zlib'
 
 /**
- * A database with empty tables of Instep as an archive, which the build makes, since PGlite takes seconds to create one.
- * Its tables may be of an earlier version. `undefined` if the file is missing, as in a bundle.
+ * An archive of a database with empty tables of Instep. The build makes it, since PGlite takes seconds to create a
+ * database. Its tables may be of an earlier version. `undefined` if the file is missing, as in a bundle.
  */
 export async function shippedSeed(): Promise<Buffer | undefined> {
   try {

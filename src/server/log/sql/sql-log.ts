@@ -10,15 +10,15 @@ export interface SqlLog extends Log {
   newEpoch(): Promise<void>
   claim(ownerField: string): Promise<void>
   /**
-   * Runs statements of the application in a transaction of the database, and commits when `work` resolves. For a folder,
-   * whose database only this process can reach; nothing else is done meanwhile. Its statements must not change the
-   * tables of Instep.
+   * Runs statements of the application in a transaction of the database, and commits when `work` resolves. For a
+   * folder, whose database only this process can reach; nothing else is done meanwhile. Its statements must not change
+   * the tables of Instep.
    */
   sql<T>(work: (query: SqlQuery) => Promise<T>): Promise<T>
   /**
    * Attaches the tables of the option `tables`, or changes how they are attached. Safe to interrupt, and to run again.
-   * Rejects with a ConfigurationError, before anything is changed, if a table cannot be attached. `onStep` is called with
-   * a sentence after each step.
+   * Rejects with a ConfigurationError, before anything is changed, if a table cannot be attached. `onStep` is called
+   * with a sentence after each step.
    */
   attach(ownerField: string, onStep?: (sentence: string) => void): Promise<void>
   /** Detaches the types of the option `tables`. Their records stay in the log. Safe to interrupt, and to run again. */

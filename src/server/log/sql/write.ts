@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import { rowKey } from '../../../protocol/fold.ts'
 import type { Rejection } from '../../../protocol/tx.ts'
-import type { KeptVerdict } from '../decide-on.ts'
+import type { StoredVerdict } from '../decide-on.ts'
 import { hasChanged } from '../draft.ts'
 import type { Position, ReadRecord, StoredRecord, WriteResult } from '../log.ts'
-import { type Asked, askedBy, changesFound, changesOf, type FoundChange } from './changes.ts'
+import { type ChangeCheck, changeChecksOf, changesFound, changesOf, type FoundChange } from './changes.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import { Group, type GroupBefore, type GroupRules, type Outcome, type Write } from './group.ts'
 import { type Int8, toNumber } from './int8.ts'
@@ -13,11 +13,11 @@ import { readRecord } from './read.ts'
 import {
   type FoundRecord,
   type ReadRecords,
+  type RecordToRead,
   readRecords,
   recordsOf,
+  recordsToRead,
   refuseTooLarge,
-  type Wanted,
-  wantedBy,
 } from './records.ts'
 
 /*
@@ -30,7 +30,7 @@ import {
 const unread: Rejection = { code: 'invalid', message: 'It was rejected.' }
 
 /** The outcome of each write that was decided, in order, and the changes of all. */
-export interface GroupWritten {
+export interface GroupWriteResult {
   readonly outcomes: readonly Outcome[]
   readonly written: WriteResult
 }
@@ -59,7 +59,7 @@ export async function writeIn(
   writes: readonly Write[],
   at: number,
   { runner, verdictHorizon = 0, tableReader }: WriteOptions = {},
-): Promise<GroupWritten> {
+): Promise<GroupWriteResult> {
   const { position, read, fitting, tooLarge, ...found } = await lockAndRead(db, history, writes, tableReader)
   const horizon = Math.max(verdictHorizon, found.verdictHorizon)
   const group = new Group({ ...position, ...found, verdictHorizon: horizon }, at, runner && { runner, read })
@@ -75,8 +75,8 @@ export async function writeIn(
 }
 
 /**
- * `write`, to be rejected because its records are too long together. Its rules are not asked. No op has a `was`: without
- * the records, nothing would seem to be left.
+ * `write`, to be rejected because its records are too long together. Its rules are not asked. No op has a `was`:
+ * without the records, nothing would seem to be left.
  */
 function refused({ ops, transaction }: Write): Write {
   return {
@@ -116,13 +116,13 @@ export async function lockAndRead(
   writes: readonly Write[],
   tableReader: TableReader = () => undefined,
 ): Promise<LockedState> {
-  const wanted = wantedBy(writes)
-  const asked = askedBy(writes)
+  const wanted = recordsToRead(writes)
+  const asked = changeChecksOf(writes)
   let found = await find(db, history, writes, wanted, asked)
   // The previous holder of the lock has written since this statement began. The second statement sees those writes, and
   // no other process can write now.
   if (found?.stale) found = await find(db, history, writes, wanted, asked)
-  const kept = new Map<string, KeptVerdict>()
+  const kept = new Map<string, StoredVerdict>()
   for (const { caller, id, digest, sid, error } of found?.verdicts ?? []) {
     kept.set(rowKey(caller, id), { digest, verdict: sid === null ? { error: error ?? unread } : { sid } })
   }
@@ -156,8 +156,8 @@ async function find(
   db: Db,
   history: SqlDatabase['history'],
   writes: readonly Write[],
-  wanted: readonly Wanted[],
-  asked: readonly Asked[],
+  wanted: readonly RecordToRead[],
+  asked: readonly ChangeCheck[],
 ): Promise<Found | undefined> {
   const senders = writes.flatMap(({ transaction }) => transaction ?? [])
   const named = senders.flatMap(({ caller, id, requires }) => [
@@ -183,10 +183,15 @@ async function find(
 }
 
 /** The changes that one transaction of the database stores. */
-export type Stored = Pick<Group, 'head' | 'entries' | 'records' | 'verdicts'>
+export type GroupResult = Pick<Group, 'head' | 'entries' | 'records' | 'verdicts'>
 
 /** Stores the result of a group in one statement. Must run under the log's lock. */
-export async function store(db: Db, notify: SqlDatabase['notify'], group: Stored, at: number): Promise<void> {
+export async function store(
+  db: Db,
+  notify: SqlDatabase['notify'],
+  group: GroupResult,
+  at: number,
+): Promise<void> {
   const { head, entries, records } = group
   const kept = records.flatMap(({ t, id, after }) => (after ? { t, id, ...after } : []))
   const gone = records.filter(({ after }) => after === undefined)

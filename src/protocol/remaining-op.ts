@@ -4,10 +4,11 @@ import type { WireRow } from './row.ts'
 import type { TxOp } from './tx.ts'
 
 /**
- * What is left of `op` for a record with the fields `p`, or for none: an op without `was`, or `undefined` if nothing is
- * left. A field in `was` that the record does not have has the value `null`. An op without `was` stays as it is.
+ * Returns what remains of `op` for a record with the fields `p`, or for none: an op without `was`, or `undefined` if
+ * nothing remains. A field in `was` that the record does not have has the value `null`. An op without `was` stays as it
+ * is.
  */
-export function leftOf(op: TxOp, p: Payload | undefined): TxOp | undefined {
+export function remainingOp(op: TxOp, p: Payload | undefined): TxOp | undefined {
   if (op.was === undefined) return op
   if (op.op === 'i') {
     const { was: _, ...left } = op
@@ -36,7 +37,7 @@ function heldIn(p: Payload, field: string): Payload[string] {
  * `put` leaves a record that exists as it is.
  */
 export function applyTxOp(row: WireRow | undefined, op: TxOp): WireRow | undefined {
-  const left = leftOf(op, row?.p)
+  const left = remainingOp(op, row?.p)
   if (!left || (left.op === 'i' && row && !left.put)) return row
   const after = applyOp(row, left)
   if (!after || left.op !== 'u' || !left.unset?.some((field) => Object.hasOwn(after.p, field))) return after

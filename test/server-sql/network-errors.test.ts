@@ -1,18 +1,18 @@
 import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
-import { reaching } from '../../src/server/log/sql/reach.ts'
+import { withNetworkErrors } from '../../src/server/log/sql/network-errors.ts'
 import { VirtualClock } from '../support/virtual.ts'
 
 /** What comes of a statement that the server answers with an error of these fields. */
 async function refusedWith(fields: object): Promise<unknown> {
   const query = () => Promise.reject(Object.assign(new Error('too many notifications'), fields))
   const pool = { connect: async () => ({ query, release() {} }) } as unknown as Pool
-  const reached = reaching(pool, { clock: new VirtualClock(), prepared: false, answerMs: 1_000 })
+  const reached = withNetworkErrors(pool, { clock: new VirtualClock(), prepared: false, answerMs: 1_000 })
   const client = await reached.connect()
   return client.query('commit', []).catch((error: unknown) => error)
 }
 
-test('a queue of notifications that is full passes, where another limit of the server is for good', async () => {
+test('a full queue of notifications is a temporary failure, and another limit of the server is not', async () => {
   // PostgreSQL's own fields; to fill the queue takes 8 GB.
   const full = { code: '54000', file: 'async.c', routine: 'PreCommit_Notify' }
   expect(await refusedWith(full)).toMatchObject({ name: 'NetworkError', retryable: true })
@@ -20,7 +20,7 @@ test('a queue of notifications that is full passes, where another limit of the s
   expect(await refusedWith(index)).toMatchObject(index)
 })
 
-test('a connection that gives no answer in time is asked nothing more, and is used by nobody else', async () => {
+test('a connection that does not answer in time is discarded', async () => {
   const clock = new VirtualClock()
   const asked: string[] = []
   const released: unknown[] = []
@@ -32,7 +32,7 @@ test('a connection that gives no answer in time is asked nothing more, and is us
     release: (isGivenUp: boolean) => released.push(isGivenUp),
   }
   const pool = { connect: async () => client } as unknown as Pool
-  const reached = await reaching(pool, { clock, prepared: false, answerMs: 1_000 }).connect()
+  const reached = await withNetworkErrors(pool, { clock, prepared: false, answerMs: 1_000 }).connect()
   const late = expect(reached.query('begin', [])).rejects.toMatchObject({ code: 'timeout' })
   await clock.advance(1_000)
   await late

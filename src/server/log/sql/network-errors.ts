@@ -4,9 +4,9 @@ import { withDeadline } from '../../../base/deadline.ts'
 import type { Clock } from '../../../base/environment.ts'
 import { NetworkError, toError } from '../../../base/errors.ts'
 import { sha256 } from '../../sha256.ts'
-import { isAway, isOfReadOnly } from './refusal.ts'
+import { isReadOnlyError, isTemporary } from './refusal.ts'
 
-export interface ReachOptions {
+export interface NetworkErrorOptions {
   readonly clock: Clock
   /** Whether connections prepare each statement with parameters once, and then reuse it. */
   readonly prepared: boolean
@@ -19,7 +19,10 @@ export interface ReachOptions {
  * discarded, because the outcome of that statement is unknown. A connection to a read-only server is discarded too:
  * another server may have taken over.
  */
-export function reaching(pool: Pool, { clock, prepared, answerMs }: ReachOptions): PostgresPool {
+export function withNetworkErrors(
+  pool: Pool,
+  { clock, prepared, answerMs }: NetworkErrorOptions,
+): PostgresPool {
   return {
     async connect() {
       const client = await pool.connect().catch(fail)
@@ -29,7 +32,7 @@ export function reaching(pool: Pool, { clock, prepared, answerMs }: ReachOptions
         if (late) throw late
         const name = prepared && values.length > 0 ? { name: sha256(text) } : undefined
         const answer = client.query({ ...name, text, values }).catch((error) => {
-          isReadOnly ||= isOfReadOnly(error)
+          isReadOnly ||= isReadOnlyError(error)
           return fail(error)
         })
         return withDeadline(clock, answerMs, answer, () => {
@@ -45,7 +48,7 @@ export function reaching(pool: Pool, { clock, prepared, answerMs }: ReachOptions
 }
 
 function fail(error: unknown): never {
-  if (!isAway(error)) throw error
+  if (!isTemporary(error)) throw error
   const reason = toError(error).message.replace(/\.$/, '')
   throw new NetworkError('unreachable', `PostgreSQL is not available: ${reason}.`, { cause: error })
 }

@@ -18,7 +18,7 @@ import type {
 } from '../log.ts'
 
 /** A log that is opened and claimed for `ownerField` at its first use. After a failure, the next use tries again. */
-export class LateLog implements Log {
+export class LazyLog implements Log {
   readonly #open: () => Promise<Log>
   readonly #ownerField: string
   #log: Promise<Log> | undefined

@@ -4,14 +4,14 @@ import { columnsOf, type MappedTable } from './inspect.ts'
 import { identifier } from './quote.ts'
 import { idOf } from './rows.ts'
 
-/** The number of keys that one statement puts into `instep_change`: so many make frames at once. */
+/** The number of keys that one statement puts into `instep_change`: few enough to become frames at once. */
 const batchKeys = 5_000
 
 /**
  * Puts the keys of all rows and records of a type into `instep_change`, in batches, while others write. Calls
  * `onBatch` after each. Safe to interrupt, and to run again.
  */
-export async function fill(
+export async function queueAllKeys(
   db: Db,
   table: MappedTable,
   onBatch: () => Promise<void> = async () => {},

@@ -9,7 +9,7 @@ import { readPosition } from '../log/sql/read.ts'
 const maxOwners = 10
 
 /** The content of a database, as numbers. */
-export interface Census {
+export interface DatabaseStats {
   readonly history: string
   readonly head: number
   readonly horizon: number
@@ -22,22 +22,22 @@ export interface Census {
   }
 }
 
-export type CensusOptions = Omit<PostgresOptions, 'maxReaders' | 'maxDeltaReaders'>
+export type DatabaseStatsOptions = Omit<PostgresOptions, 'maxReaders' | 'maxDeltaReaders'>
 
 /** Counts the content of a database and changes nothing. `name` is an address or a folder. */
-export function takeCensus(name: string, options: CensusOptions): Promise<Census> {
+export function readDatabaseStats(name: string, options: DatabaseStatsOptions): Promise<DatabaseStats> {
   return withDatabase(name, options, count)
 }
 
 /** Rejects if the database has no tables of Instep. Creates no tables. */
-export async function findTables(name: string, options: CensusOptions): Promise<void> {
+export async function findTables(name: string, options: DatabaseStatsOptions): Promise<void> {
   await withDatabase(name, options, (database) => readPosition(database.readers, database))
 }
 
 /** Opens a database for `read` only: no migration runs. */
 async function withDatabase<T>(
   name: string,
-  options: CensusOptions,
+  options: DatabaseStatsOptions,
   read: (database: SqlDatabase) => Promise<T>,
 ): Promise<T> {
   const database = isPostgres(name)
@@ -50,7 +50,7 @@ async function withDatabase<T>(
   }
 }
 
-async function count(database: SqlDatabase): Promise<Census> {
+async function count(database: SqlDatabase): Promise<DatabaseStats> {
   return database.readers
     .transaction()
     .setIsolationLevel('repeatable read')
@@ -64,14 +64,14 @@ async function count(database: SqlDatabase): Promise<Census> {
     })
 }
 
-async function countTypes(db: Db): Promise<Census['types']> {
+async function countTypes(db: Db): Promise<DatabaseStats['types']> {
   const { rows } = await sql<{ t: string; records: Int8; owners: Int8 }>`
     select t, count(*) as records, count(distinct owner) as owners
     from instep_record group by t order by t`.execute(db)
   return rows.map(({ t, records, owners }) => ({ t, records: toNumber(records), owners: toNumber(owners) }))
 }
 
-async function countOwners(db: Db): Promise<Census['owners']> {
+async function countOwners(db: Db): Promise<DatabaseStats['owners']> {
   const { rows } = await sql<{ owner: string; records: Int8; owners: Int8 }>`
     select owner, count(*) as records, count(*) over () as owners
     from instep_record group by owner order by records desc, owner limit ${sql.lit(maxOwners)}`.execute(db)

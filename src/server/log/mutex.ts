@@ -1,5 +1,5 @@
 /** Runs callers one after another, in the order of their calls. */
-export class Turns {
+export class Mutex {
   #last: Promise<void> = Promise.resolve()
 
   /** Resolves with the function that ends the turn. */

@@ -21,7 +21,7 @@ interface Waiting<Job, Result> {
   start: () => void
 }
 
-export interface JoinedOptions<Job, Result> {
+export interface GroupQueueOptions<Job, Result> {
   /**
    * Runs jobs, and resolves with their results in the same order. With fewer results than jobs, the rest has not been
    * done, and is done in later groups. At least one job is done, or none and the promise rejects.
@@ -34,8 +34,8 @@ export interface JoinedOptions<Job, Result> {
   /** Whether an error may be caused by a single job, so that each job of the group should be tried alone. */
   readonly isOfOne: (error: unknown) => boolean
   /**
-   * How often other tasks may run before a group. Node accepts one connection in each turn of its loop, so jobs that keep
-   * the process busy need several: otherwise new connections would wait for as many groups. @default 1
+   * How often other tasks may run before a group. Node accepts one connection in each turn of its loop, so jobs that
+   * keep the process busy need several: otherwise new connections would wait for as many groups. @default 1
    */
   readonly pauses?: number
   readonly clock: Clock
@@ -47,12 +47,12 @@ export interface JoinedOptions<Job, Result> {
  * Runs jobs in groups, one group after the other. Jobs that arrive during a group form the next one. So all jobs of a
  * group share its fixed cost: for a commit, a write to the disk.
  *
- * Callers share the time by the sizes of their jobs (start-time fair queuing): a caller's job waits for the caller's own
- * earlier jobs, and for about as much of each other caller. Within a group, jobs run in the order of their arrival; but first
- * come those that an earlier group has not done, by their turns.
+ * Callers share the time by the sizes of their jobs (start-time fair queuing): a caller's job waits for the caller's
+ * own earlier jobs, and for about as much of each other caller. Within a group, jobs run in the order of their arrival;
+ * but first come those that an earlier group has not done, by their turns.
  */
-export class Joined<Job, Result> {
-  readonly #options: JoinedOptions<Job, Result>
+export class GroupQueue<Job, Result> {
+  readonly #options: GroupQueueOptions<Job, Result>
   /** Ordered by turn. */
   readonly #waiting: Waiting<Job, Result>[] = []
   /** The turn of the last job that was done, or of the first job of the current group. */
@@ -62,7 +62,7 @@ export class Joined<Job, Result> {
   #arrivals = 0
   #working = false
 
-  constructor(options: JoinedOptions<Job, Result>) {
+  constructor(options: GroupQueueOptions<Job, Result>) {
     this.#options = options
   }
 

@@ -4,37 +4,37 @@ import type { Logger } from '../../base/logger.ts'
 import { Timer } from '../../base/timer.ts'
 
 /**
- * How often to look for changes that no notification has announced, in ms. Only one transaction at a time notifies, so
- * after a change others may follow at once. Changes that come in a row are taken together.
+ * The interval, in ms, at which the queue is checked for changes without a notification. Only one transaction at a time
+ * notifies, so others may follow a change at once. Changes in quick succession are recorded together.
  */
 const pollMs = 250
 const soonMs = 15
 
-export interface FollowOptions {
-  /** Takes the changes that wait. Resolves with whether there were any. */
+export interface DrainLoopOptions {
+  /** Records the queued changes. Resolves with whether there were any. */
   readonly drain: () => Promise<boolean>
   readonly clock: Clock
   readonly logger: Logger
 }
 
-/** Takes changes of attached tables, one drain at a time, until it is stopped. */
-export class Follow {
-  readonly #options: FollowOptions
+/** Records changes of attached tables, one drain at a time, until it is stopped. */
+export class DrainLoop {
+  readonly #options: DrainLoopOptions
   readonly #timer: Timer
   #running: Promise<void> | undefined
   #isWoken = false
   #isStopped = false
   #isFailing = false
-  /** Whether a drain has just ended that has taken changes, or failed, so that the next one waits. */
+  /** Whether a drain has just ended with changes or an error, so that the next one waits. */
   #isResting = false
   #waitMs = pollMs
 
-  constructor(options: FollowOptions) {
+  constructor(options: DrainLoopOptions) {
     this.#options = options
     this.#timer = new Timer(options.clock, () => this.#onTimer())
   }
 
-  /** Takes what waits now, or soon after the present drain. */
+  /** Starts a drain now, or soon after the current one. */
   wake(): void {
     if (this.#isStopped) return
     this.#isWoken = true
@@ -59,7 +59,7 @@ export class Follow {
     } catch (error) {
       if (!this.#isFailing && !this.#isStopped) {
         const reason = toError(error).message
-        logger.error('Changes of attached tables cannot be taken; trying again.', { reason })
+        logger.error('Changes of attached tables cannot be recorded; trying again.', { reason })
       }
       this.#isFailing = true
       this.#waitMs = pollMs
@@ -68,7 +68,7 @@ export class Follow {
     if (!this.#isStopped) this.#rest()
   }
 
-  /** Waits for a while: shortly if a drain is wanted already. */
+  /** Waits before the next drain: only briefly if one is wanted already. */
   #rest(): void {
     this.#isResting = this.#waitMs === soonMs || this.#isFailing
     this.#timer.set(this.#waitMs)

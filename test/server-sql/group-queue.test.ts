@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { Joined } from '../../src/server/log/sql/joined.ts'
+import { GroupQueue } from '../../src/server/log/sql/group-queue.ts'
 import { settle, VirtualClock } from '../support/virtual.ts'
 
 /** Doubles numbers, in groups that it keeps. One group that holds `bad` fails. */
@@ -16,7 +16,7 @@ function doubling({
   const clock = new VirtualClock()
   let go = () => {}
   const gate = held ? new Promise<void>((resolve) => (go = resolve)) : undefined
-  const joined = new Joined<number, number>({
+  const queue = new GroupQueue<number, number>({
     run: async (jobs) => {
       groups.push(jobs)
       await gate
@@ -29,21 +29,21 @@ function doubling({
     clock,
     maxWaitMs: 10_000,
   })
-  return { joined, groups, clock, go: () => go() }
+  return { queue, groups, clock, go: () => go() }
 }
 
-const settled = async (joined: Joined<number, number>, jobs: readonly number[]) => {
-  const results = await Promise.allSettled(jobs.map((job) => joined.do(job)))
+const settled = async (queue: GroupQueue<number, number>, jobs: readonly number[]) => {
+  const results = await Promise.allSettled(jobs.map((job) => queue.do(job)))
   return results.map((result) => (result.status === 'fulfilled' ? result.value : String(result.reason)))
 }
 
-test('what has waited for others too long is told to come again, and is not done', async () => {
-  const { joined, groups, clock, go } = doubling({ held: true })
-  const first = joined.do(1)
+test('a job that has waited too long is refused as a temporary failure, and not run', async () => {
+  const { queue, groups, clock, go } = doubling({ held: true })
+  const first = queue.do(1)
   await settle()
-  const late = expect(joined.do(2)).rejects.toMatchObject({ code: 'timeout', retryable: true })
+  const late = expect(queue.do(2)).rejects.toMatchObject({ code: 'timeout', retryable: true })
   await clock.advance(9_000)
-  const last = joined.do(3)
+  const last = queue.do(3)
   await clock.advance(1_000)
   await late
   go()
@@ -52,10 +52,10 @@ test('what has waited for others too long is told to come again, and is not done
   expect(groups).toEqual([[1], [3]])
 })
 
-test('whose turn has come in time costs nobody else theirs later', async () => {
+test('a job that ran in time does not shorten the wait of others', async () => {
   const gates: (() => void)[] = []
   const clock = new VirtualClock()
-  const joined = new Joined<number, number>({
+  const queue = new GroupQueue<number, number>({
     run: async (jobs) => {
       await new Promise<void>((resolve) => gates.push(resolve))
       return jobs
@@ -67,13 +67,13 @@ test('whose turn has come in time costs nobody else theirs later', async () => {
     maxWaitMs: 10_000,
   })
   const done: number[] = []
-  const all = [joined.do(1).then((job) => done.push(job))]
+  const all = [queue.do(1).then((job) => done.push(job))]
   await settle()
-  all.push(joined.do(2).then((job) => done.push(job)))
+  all.push(queue.do(2).then((job) => done.push(job)))
   await clock.advance(5_000)
   gates.shift()?.()
   await clock.advance(1_000)
-  all.push(joined.do(3).then((job) => done.push(job)))
+  all.push(queue.do(3).then((job) => done.push(job)))
   await clock.advance(5_000)
   for (let turn = 0; turn < 2; turn += 1) {
     gates.shift()?.()
@@ -83,9 +83,9 @@ test('whose turn has come in time costs nobody else theirs later', async () => {
   await Promise.all(all)
 })
 
-test('where each of a group is done alone, each fails for itself', async () => {
+test('if each job of a group is run alone, each fails for itself', async () => {
   let runs = 0
-  const joined = new Joined<number, number>({
+  const queue = new GroupQueue<number, number>({
     run: async (jobs) => {
       runs += 1
       throw new Error(jobs.length > 1 ? 'One is bad.' : 'All is lost.')
@@ -97,17 +97,17 @@ test('where each of a group is done alone, each fails for itself', async () => {
     maxWaitMs: 10_000,
   })
   const lost = 'Error: All is lost.'
-  expect(await settled(joined, [1, 2, 3])).toEqual([lost, lost, lost])
+  expect(await settled(queue, [1, 2, 3])).toEqual([lost, lost, lost])
   expect(runs).toBe(4)
 })
 
-describe('of several callers', () => {
+describe('with several callers', () => {
   const turn = () => new VirtualClock().pause()
 
   /** Jobs are `caller:size`. Returns the groups that ran. */
   function fair(bad?: string) {
     const groups: (readonly string[])[] = []
-    const joined = new Joined<string, string>({
+    const queue = new GroupQueue<string, string>({
       run: async (jobs) => {
         groups.push(jobs)
         if (bad !== undefined && jobs.includes(bad)) throw new Error('One is bad.')
@@ -119,7 +119,7 @@ describe('of several callers', () => {
       clock: new VirtualClock(),
       maxWaitMs: 10_000,
     })
-    const send = (...jobs: readonly string[]) => Promise.allSettled(jobs.map((job) => joined.do(job)))
+    const send = (...jobs: readonly string[]) => Promise.allSettled(jobs.map((job) => queue.do(job)))
     return { groups, send }
   }
 
@@ -136,7 +136,7 @@ describe('of several callers', () => {
     expect(groups.flat().filter((job) => job === 'heavy:1001')).toHaveLength(20)
   })
 
-  test('a caller with many small writes gets as much as one with large ones', async () => {
+  test('a caller with many small writes gets as much as one with large writes', async () => {
     const { groups, send } = fair()
     await send(
       ...Array.from({ length: 10 }, () => 'heavy:1000'),
@@ -156,7 +156,7 @@ describe('of several callers', () => {
     ).toHaveLength(40)
   })
 
-  test('a caller whose writes have to be done alone delays the others by one of them', async () => {
+  test('a caller whose writes have to run alone delays the others by one of them', async () => {
     const { groups, send } = fair('heavy:1')
     const heavy = send(...Array.from({ length: 20 }, () => 'heavy:1'))
     await turn()
@@ -172,7 +172,7 @@ describe('of several callers', () => {
 
   test('a caller whose writes do not fit into a group delays the others by two of them', async () => {
     const groups: (readonly string[])[] = []
-    const joined = new Joined<string, string>({
+    const queue = new GroupQueue<string, string>({
       run: async (jobs) => {
         groups.push(jobs)
         const fitting = jobs.findIndex((job, n) => n > 0 && job === 'heavy')
@@ -184,12 +184,12 @@ describe('of several callers', () => {
       clock: new VirtualClock(),
       maxWaitMs: 10_000,
     })
-    const heavy = Promise.all(Array.from({ length: 20 }, () => joined.do('heavy')))
+    const heavy = Promise.all(Array.from({ length: 20 }, () => queue.do('heavy')))
     await turn()
     await turn()
     const before = groups.length
     expect(before).toBeLessThan(10)
-    await joined.do('ann')
+    await queue.do('ann')
     expect(groups.length - before).toBeLessThanOrEqual(3)
     await heavy
   })
@@ -199,7 +199,7 @@ test('other tasks run several times between two groups', async () => {
   const clock = new VirtualClock()
   const pause = vi.spyOn(clock, 'pause')
   const pausesBefore: number[] = []
-  const joined = new Joined<number, number>({
+  const queue = new GroupQueue<number, number>({
     run: async (jobs) => {
       pausesBefore.push(pause.mock.calls.length)
       return jobs
@@ -211,6 +211,6 @@ test('other tasks run several times between two groups', async () => {
     clock,
     maxWaitMs: 10_000,
   })
-  await Promise.all([joined.do(1), joined.do(2)])
+  await Promise.all([queue.do(1), queue.do(2)])
   expect(pausesBefore).toEqual([16, 32])
 })

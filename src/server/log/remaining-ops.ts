@@ -1,16 +1,16 @@
 import { rowKey } from '../../protocol/fold.ts'
 import type { JsonValue, Payload } from '../../protocol/json.ts'
-import { leftOf } from '../../protocol/left.ts'
+import { remainingOp } from '../../protocol/remaining-op.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import type { StoredRecord } from './log.ts'
 import { ownRecord } from './ownership.ts'
 
 /**
- * What is left of each op, as {@link leftOf} says: `undefined` if nothing is. Each op is compared with the record as the
- * earlier ones have left it. `befores`: the record of each op before all of them; it is not needed for a record without
- * a `was`. `owners`: see `WriteRules`.
+ * Returns what remains of each op, as {@link remainingOp} says: `undefined` if nothing does. Each op is compared with
+ * the record as the earlier ones have left it. `befores`: the record of each op before all of them; it is not needed
+ * for a record without a `was`. `owners`: see `WriteRules`.
  */
-export function leftOps(
+export function remainingOps(
   ops: readonly TxOp[],
   befores: readonly (StoredRecord | undefined)[],
   owners: readonly string[] | undefined,
@@ -21,7 +21,7 @@ export function leftOps(
     const key = rowKey(op.t, op.id)
     const stored = befores[index]
     const now = current.get(key) ?? { p: (op.op === 'i' ? stored : ownRecord(stored, owners))?.p }
-    const left = leftOf(op, now.p)
+    const left = remainingOp(op, now.p)
     if (left && (now.p || left.op === 'i')) current.set(key, changed(now, left))
     return left
   })
