@@ -59,8 +59,8 @@ export default defineConfig(({ mode }) => ({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 20_000, interval: 20 } },
-    // One more than a small machine has cores: many tests wait for a browser, a database or a disk.
-    maxWorkers: 3,
+    // Twice as many as a small machine has cores: many tests wait for a browser, a database or a disk.
+    maxWorkers: 4,
     // No test changes what its process shares with others, and loading everything anew for each file doubles the time.
     isolate: false,
     // An unhandled rejection anywhere fails the run.
