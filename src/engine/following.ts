@@ -305,6 +305,8 @@ export class Following {
         return
       case 'left':
         this.#onLeft()
+        // It may have written something that it could tell nobody.
+        listener.outboxUnknown()
     }
   }
 

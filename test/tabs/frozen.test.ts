@@ -2,7 +2,7 @@ import { memoryStore, type Store } from 'instep'
 import { describe, expect, test } from 'vitest'
 import type { TransactionOptions } from '../../src/storage/store.ts'
 import { perOrigin } from '../support/per-origin.ts'
-import { around, readsPages } from '../support/watching-store.ts'
+import { around, readsPages, writesOutbox } from '../support/watching-store.ts'
 import { browser, idsIn, rolesOf, type Tab } from './browser.ts'
 
 const durable = (): Store => ({ ...memoryStore(), kind: 'durable', shared: perOrigin })
@@ -104,6 +104,28 @@ describe('a page that is frozen in the middle of a transaction', () => {
     expect(failures).toEqual([])
     await end()
   })
+})
+
+test('what a page writes as the user leaves it is sent by the leader, although the page can tell nobody', async () => {
+  const inner = durable()
+  let onWrite = () => {}
+  const store = around(inner, async (options, run) => {
+    const result = await run()
+    if (writesOutbox(options)) onWrite()
+    return result
+  })
+  const { server, open } = await browser({ store: inner })
+  const [left, leader] = [await open({ store }), await open()]
+  onWrite = () => {
+    onWrite = () => {}
+    left.leave()
+  }
+  left.client.mutate(insert('i1'))
+  await server.clock.advance(1_000)
+  expect(rolesOf(leader)).toEqual(['leader'])
+  expect((await server.rows('ada')).map(({ id }) => id)).toEqual(['i0', 'i1'])
+  await left.comeBack()
+  await server.close()
 })
 
 test('invariant 37: a page in the back/forward cache holds no connection, socket, lock or channel', async () => {
