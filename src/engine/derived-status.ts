@@ -8,6 +8,8 @@ import type { ConnectionStatus, DataStatus } from './status.ts'
 /** The inputs from which the status of data and connection is derived. */
 export interface Facts {
   readonly phase: ScheduleState['name']
+  /** Whether fetching was started, and not stopped since. */
+  readonly isStarted: boolean
   readonly socket: SocketState
   readonly feed: FeedState
   readonly online: boolean
@@ -25,8 +27,9 @@ export interface Facts {
 }
 
 export function connectionStatus(facts: Facts): ConnectionStatus {
-  const { phase, socket, feed, online, failure, isRefreshing, retryAt, progress, hasFetched } = facts
-  if (phase === 'halted' || phase === 'asked') return { state: 'idle' }
+  const { phase, isStarted, socket, feed, online, failure, isRefreshing, retryAt, progress, hasFetched } =
+    facts
+  if (!isStarted) return { state: 'idle' }
   const isRefused = isSyncError(failure, 'UnauthenticatedError')
   if (isRefused && phase !== 'fetching') {
     return isRefreshing ? { state: 'refreshing' } : { state: 'unauthenticated', error: failure }

@@ -27,14 +27,15 @@ export function close(parts: Parts): Promise<void> {
   const { state, following, mutations } = parts
   state.ending ??= finish(parts, 'closed', async () => {
     following.close()
-    await store(parts)
+    await sealDisk(parts)
     await mutations.close()
   })
   return state.ending
 }
 
-/** The user has signed out: ends the engine, and shows nothing any more. `isHere`: by a call of `logout`. */
-export function signOut(parts: Parts, isHere = false): Promise<void> {
+/** The user has signed out: ends the engine, and shows nothing any more. `isChosen`: a call of `logout` has decided what becomes of
+ * unsent transactions. */
+export function endSignedOut(parts: Parts, isChosen = false): Promise<void> {
   const { state, mutations, following } = parts
   state.ending ??= (async () => {
     // The calls below may report the sign-out again: let `ending` be set before.
@@ -43,10 +44,10 @@ export function signOut(parts: Parts, isHere = false): Promise<void> {
     parts.disk.follow()
     parts.copy.empty(mutations.outbox.list().map(({ id }) => id))
     await finish(parts, 'signed-out', async () => {
-      await store(parts)
-      await mutations.end(isHere)
+      await sealDisk(parts)
+      await mutations.end(isChosen)
     })
-    await following.ending
+    await following.signOutAnswers
     following.close()
   })()
   return state.ending
@@ -70,7 +71,7 @@ async function finish(
 }
 
 /** Resolves once what was written before is stored. Opens the disk no more. */
-async function store({ mutations, disk }: Parts): Promise<void> {
+async function sealDisk({ mutations, disk }: Parts): Promise<void> {
   // Transactions that are not stored yet may have to open the disk first.
   await mutations.settled()
   await disk.seal()

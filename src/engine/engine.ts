@@ -1,7 +1,7 @@
 import type { Emitter } from '../base/emitter.ts'
 import type { Mutations } from '../mutations/mutations.ts'
 import type { Replica } from '../records/replica.ts'
-import { close, halt, signOut } from './ending.ts'
+import { close, endSignedOut, halt } from './ending.ts'
 import type { EngineOptions } from './engine-options.ts'
 import type { SyncEvents } from './events.ts'
 import { handlers } from './handlers.ts'
@@ -83,8 +83,8 @@ export class Engine {
     const { environment, destroyDatabase: destroy, newLife } = options
     const { clock } = environment
     const end = async () => {
-      const silentTabs = following.signOut()
-      await signOut(this.#parts, true)
+      const silentTabs = following.announceSignOut()
+      await endSignedOut(this.#parts, true)
       return silentTabs
     }
     const status = () => this.status
@@ -105,7 +105,7 @@ export class Engine {
     state.lifecycle = 'running'
     state.unsubscribe = options.environment.lifecycle.subscribe((event) => onLifecycle(parts, event))
     parts.leadership.start()
-    if (parts.disk.isOpen) parts.following.begin()
+    parts.following.begin()
     parts.polls.start()
     parts.tell('start')
     parts.commit.now()

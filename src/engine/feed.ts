@@ -37,7 +37,7 @@ export type Urgency = 'hurry' | 'want' | 'hint' | 'confirm'
 export interface FeedListener {
   /** Changes are missing, or may be missing: fetch. */
   missing(urgency: Urgency): void
-  /** A message came, or the source was lost. */
+  /** A message came. */
   heard(): void
   /** A push was applied. */
   applied(outcome: Outcome): void

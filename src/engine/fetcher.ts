@@ -55,7 +55,7 @@ export class Fetcher {
   }
 
   /**
-   * Fetches one delta or one bootstrap. `asked`: the application asked for the fetch. Such fetches are not limited in
+   * Brings the copy up to date: by a delta, or by a bootstrap, which may follow a delta that was not enough. `asked`: the application asked for the fetch. Such fetches are not limited in
    * number; others fail with a ProtocolError of code `loop` if they repeat too fast.
    */
   async fetch(signal: AbortSignal, asked: boolean): Promise<SyncResult> {
@@ -71,13 +71,13 @@ export class Fetcher {
   }
 
   /** Call with the outcome of each delta. Returns whether a repair is due now. */
-  taken({ changes, unknown, entry }: Outcome): boolean {
+  noteOutcome({ changes, unknown, entry }: Outcome): boolean {
     this.#options.modelCheck.changed(changes())
-    return this.missing(unknown, entry?.owesRepair ?? false)
+    return this.noteUnknown(unknown, entry?.owesRepair ?? false)
   }
 
   /** Call when updates turn out to be for records that do not exist here. Returns whether a repair is due now. */
-  missing(unknown: readonly RowOp[], owesRepair = true): boolean {
+  noteUnknown(unknown: readonly RowOp[], owesRepair = true): boolean {
     this.#options.reporter.anomalies(ofUnknown(unknown))
     if (owesRepair) this.#resets.owe()
     return this.#resets.isRepairDue
@@ -107,7 +107,7 @@ export class Fetcher {
     reporter.anomalies(ofBroken(delta))
     let changes = 0
     const reset = await copy.takeInTurns(delta, { since, results }, (outcome) => {
-      this.taken(outcome)
+      this.noteOutcome(outcome)
       changes += outcome.changes().length + outcome.unloadedOps.length
     })
     if (reset) return this.#reset(reset, discontinuous(reset))

@@ -92,7 +92,7 @@ export class Following {
   #told: Status | undefined
   readonly #syncs = new Map<number, (error: SyncError | undefined) => void>()
   #count = 0
-  #ending: Promise<number> | undefined
+  #answers: Promise<number> | undefined
   #onLeft: () => unknown = () => {}
 
   constructor(options: FollowingOptions) {
@@ -128,7 +128,7 @@ export class Following {
   /** Call when the database is open, when this tab has taken or lost the lead, and when its page is back. */
   begin(): void {
     const { disk, isRunning, listener } = this.#options
-    if (!isRunning()) return
+    if (!isRunning() || !disk.isOpen) return
     this.#unreadable = undefined
     this.#channel.open(disk.life)
     listener.outboxUnknown()
@@ -150,7 +150,7 @@ export class Following {
    * Tells the other tabs that the user has signed out. Resolves with the number of tabs that have not ended `answerMs`
    * later.
    */
-  signOut(): Promise<number> {
+  announceSignOut(): Promise<number> {
     const { environment, disk } = this.#options
     this.#channel.open(disk.life)
     this.#channel.post({ type: 'sign-out' })
@@ -158,21 +158,22 @@ export class Following {
     const cancel = environment.clock.after(answerMs, () => answered.resolve())
     this.#onLeft = () => this.#channel.peers === 0 && answered.resolve()
     this.#onLeft()
-    this.#ending = answered.promise.then(() => {
+    this.#answers = answered.promise.then(() => {
       cancel()
       return this.#channel.peers
     })
-    return this.#ending
+    return this.#answers
   }
 
-  /** Resolves once the answers to `signOut` have come. */
-  get ending(): Promise<unknown> | undefined {
-    return this.#ending
+  /** Resolves once the answers to `announceSignOut` have come. */
+  get signOutAnswers(): Promise<unknown> | undefined {
+    return this.#answers
   }
 
   /** Tells the other tabs where this one is, if it leads, once what it has is stored. */
   async announce(): Promise<void> {
     const { disk, copy, isRunning, status } = this.#options
+    const { name } = copy
     const { confirmed = 0 } = copy.position ?? {}
     const isStored = await disk.stored().then(
       () => true,
@@ -183,11 +184,11 @@ export class Following {
     this.#term = term
     const isStoring = disk.database.kind === 'durable' && !disk.failure
     const sid = isStored ? confirmed : 0
-    const lead = { term, sid, copy: copy.name, isStoring, status: shareStatus(status()) }
+    const lead = { term, sid, copy: name, isStoring, status: shareStatus(status()) }
     this.#channel.post({ type: 'lead', lead })
   }
 
-  /** Passes a delta that was applied here on to the followers. */
+  /** Passes a delta that this tab has received on to the followers. */
   forward(delta: DeltaMessage): void {
     const { disk } = this.#options
     const isEmpty = delta.frames.length === 0 && delta.sid === delta.since
@@ -207,7 +208,8 @@ export class Following {
     if (!disk.leads || this.#channel.peers === 0) return
     const told = this.#told
     const { connection, data, writes } = status()
-    if (told?.connection === connection && told.data === data && told.writes === writes) return
+    const isKnown = told?.connection === connection && told.data === data
+    if (isKnown && told.writes.paused === writes.paused) return
     this.#told = status()
     this.#channel.post({ type: 'status', status: shareStatus(this.#told) })
   }

@@ -53,10 +53,10 @@ export interface CopyListener {
   restored(repair: Restored['repair']): void
   /** The stored data ends at another position than memory: fetch a delta from `since` on. */
   diverged(): void
-  /** A delta was applied: the response to a request from `delta.since` on, or a push. */
-  applied(delta: DeltaMessage): void
+  /** A delta of the present history has come, applied or not: the response to a request from `delta.since` on, or a push. */
+  received(delta: DeltaMessage): void
   /** After a restore or a load, `ops` turned out to be updates of records that do not exist here. */
-  missing(ops: readonly RowOp[]): void
+  unknownRecords(ops: readonly RowOp[]): void
 }
 
 /** A complete snapshot, ready to replace the current data. */
@@ -69,7 +69,7 @@ export interface Replacement {
 /** The request of a delta. */
 export interface Asked {
   readonly since: number
-  /** See `LocalCopy.results`. */
+  /** How many results of writes the server had sent before the request: the response contains the effect of all of them. */
   readonly results: number
 }
 
@@ -222,7 +222,7 @@ export class LocalCopy {
     this.#lazy.keep(unloadedOps, state.confirmed)
     // A message of another history acknowledges none of the transactions that were sent to the current one.
     if (!reset && !isOtherEpoch(state, delta.epoch)) {
-      this.#options.listener.applied(since === undefined ? delta : { ...delta, since })
+      this.#options.listener.received(since === undefined ? delta : { ...delta, since })
       acknowledgements.heard(delta, entry?.ops ?? [], confirmedRowsIn(before, rows))
       acknowledgements.change(changes(), state.confirmed, asked?.results ?? 0)
     }
@@ -376,7 +376,7 @@ export class LocalCopy {
     if (restored.failure) this.disk.suspend(restored.failure)
     else this.disk.resume()
     this.#place(staging, restored, restored, restored.at, 0)
-    if (staging.unknown.length > 0) listener.missing(staging.unknown)
+    if (staging.unknown.length > 0) listener.unknownRecords(staging.unknown)
   }
 
   /**
@@ -418,6 +418,6 @@ export class LocalCopy {
     })
     listener.replaced(types)
     acknowledgements.loaded()
-    if (missing.length > 0 || owesRepair) listener.missing(missing)
+    if (missing.length > 0 || owesRepair) listener.unknownRecords(missing)
   }
 }

@@ -18,7 +18,7 @@ function update(parts: Parts): void {
   const { phase, failure, retryAt } = schedule
   const { lifecycle } = state
   const { leader } = following
-  const isWanted = phase !== 'halted' && phase !== 'asked'
+  const isWanted = schedule.isStarted
   if (!failure) state.isRefused = false
   else if (isSyncError(failure, 'UnauthenticatedError')) state.isRefused = true
   // After a 401, only HTTP requests try the next credentials: they wait between tries, and a socket would not.
@@ -30,6 +30,7 @@ function update(parts: Parts): void {
   }
   const facts: Facts = {
     phase,
+    isStarted: isWanted,
     failure,
     isRefreshing: parts.refresh.isRunning,
     retryAt,

@@ -6,7 +6,7 @@ export function onData(parts: Parts): CopyListener {
   return {
     // The time that listeners take counts as the time of showing a part.
     shownInPart: () => parts.commit.now(),
-    applied: (delta) => parts.following.forward(delta),
+    received: (delta) => parts.following.forward(delta),
     replaced(types) {
       parts.commit.mark()
       if (!types) void parts.originStorage.read()
@@ -17,8 +17,8 @@ export function onData(parts: Parts): CopyListener {
     },
     restored: (repair) => parts.fetcher.restored(repair),
     diverged: () => parts.schedule.tell('want'),
-    missing(ops) {
-      if (parts.fetcher.missing(ops)) parts.schedule.tell('want')
+    unknownRecords(ops) {
+      if (parts.fetcher.noteUnknown(ops)) parts.schedule.tell('want')
     },
   }
 }

@@ -1,5 +1,5 @@
 import type { DiskListener } from '../persistence/disk.ts'
-import { signOut } from './ending.ts'
+import { endSignedOut } from './ending.ts'
 import type { Parts } from './parts.ts'
 
 /** What happens to the database on the disk. */
@@ -23,7 +23,7 @@ export function onDisk(parts: Parts): DiskListener {
       parts.mutations.acknowledgements.endAgain()
     },
     fenced: () => parts.leadership.fenced(),
-    signedOut: () => void signOut(parts),
+    signedOut: () => void endSignedOut(parts),
     ended(ends) {
       parts.mutations.acknowledgements.ended(ends)
       parts.following.tellOutbox(ends)

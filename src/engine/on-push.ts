@@ -36,7 +36,8 @@ export function onPush(parts: Parts): FeedListener {
     },
     applied(outcome) {
       // Only the leader repairs the data.
-      if (!parts.following.leader && parts.fetcher.taken(outcome)) parts.polls.missing('want')
+      const isRepairDue = !parts.following.leader && parts.fetcher.noteOutcome(outcome)
+      if (isRepairDue) parts.polls.missing('want')
       // A delta may not contain the latest pushes yet, so there is no hurry.
       else if (outcome.want === 'delta') parts.polls.missing('hint')
       else if (outcome.want === 'confirm') parts.polls.missing('confirm')

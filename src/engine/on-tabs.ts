@@ -1,4 +1,4 @@
-import { signOut } from './ending.ts'
+import { endSignedOut } from './ending.ts'
 import type { FollowingListener } from './following.ts'
 import { onResumed } from './on-credentials.ts'
 import type { Parts } from './parts.ts'
@@ -28,6 +28,6 @@ export function onTabs(parts: Parts): FollowingListener {
       if (!parts.leadership.outdated()) return
       parts.later(() => parts.events.emit('outdated', { version }))
     },
-    signedOut: () => void signOut(parts),
+    signedOut: () => void endSignedOut(parts),
   }
 }

@@ -39,8 +39,8 @@ export interface Handlers {
 }
 
 /**
- * The parts of an engine. A part has references only to parts that are created before it. What happens to a part is
- * reported to the handlers, which may read and change all parts.
+ * The parts of an engine. A part has references only to parts that are created before it; what it needs of a later one,
+ * it gets as a function. What happens to a part is reported to the handlers, which may read and change all parts.
  */
 export class Parts {
   readonly options: EngineOptions
@@ -185,7 +185,7 @@ export class Parts {
     this.commit.mark()
   }
 
-  /** Emits what was left for this commit. */
+  /** Emits the events that `later` has queued. */
   emitWaiting(): void {
     for (const emit of this.#waiting.splice(0)) emit()
   }

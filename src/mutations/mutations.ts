@@ -59,7 +59,7 @@ export interface MutationsOptions {
   readonly disk: Disk
   /** The position of the local data; `undefined` until there is data. */
   readonly position: () => DataPosition | undefined
-  /** Whether the server is reachable; `undefined` until the server has answered a read. Nothing is sent before that. */
+  /** See `EngineState.isReached`. Transactions are sent only while it is `true`. */
   readonly isReached: () => boolean | undefined
   /** Loads the records of a lazy type. */
   readonly use: (t: string) => void
@@ -270,7 +270,7 @@ export class Mutations {
     await this.#log.settled()
   }
 
-  /** Stores what is not stored yet, then settles all promises of transactions. To be called once the disk is sealed. */
+  /** Stores what is not stored yet, then settles all promises of transactions. Call after `Disk.seal`. */
   async close(): Promise<void> {
     await this.transactions.settled()
     await this.acknowledgements.close()

@@ -66,7 +66,7 @@ export class Outbox {
     for (const transaction of changed) transaction.notify()
   }
 
-  /** Whether the last `batch` has left out an undo of which the data did not contain what it takes back. */
+  /** Whether the last `batch` held back an undo, because the data does not contain the undone transaction yet. */
   get waitsForData(): boolean {
     return this.#waitsForData
   }
@@ -277,7 +277,7 @@ export function isUnsent({ state, wasSent }: LocalTransaction): boolean {
   return (state === 'writing' || state === 'queued') && !wasSent
 }
 
-/** Whether the data contains the transaction or may come to contain it. */
+/** Whether the server has the transaction, or may have it. */
 export function isSent({ state, wasSent }: LocalTransaction): boolean {
   return (
     state === 'accepted' || state === 'synced' || (wasSent && (state === 'sending' || state === 'queued'))

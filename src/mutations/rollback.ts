@@ -80,7 +80,7 @@ export class Rollback {
     await this.#ended(transaction, written)
   }
 
-  /** Removes rejected transactions that another client of the same data has discarded or retried. */
+  /** Removes rejected transactions that were discarded or retried, here or by another client of the same data. */
   drop(rejected: readonly LocalTransaction[]): void {
     for (const transaction of rejected) {
       this.#options.outbox.remove(transaction)

@@ -65,6 +65,11 @@ export class Schedule<Result> {
     return this.#machine.state.name
   }
 
+  /** Whether the schedule was started, and not stopped since. */
+  get isStarted(): boolean {
+    return this.phase !== 'halted' && this.phase !== 'asked'
+  }
+
   /** The error of the last run; `undefined` after a success. */
   get failure(): SyncError | undefined {
     return this.#failure

@@ -87,7 +87,7 @@ export class Disk {
       clock,
       listener: {
         failed: report,
-        // Open another database at once: records that wait in memory are safe only when they are stored.
+        // Open the database again at once; it may be another, empty one: records in memory are safe only once stored.
         lost: (database, failure) => void this.#opener.openAfter(database, failure).then(report),
         reopened: (database, old) => {
           this.#checkpointer.abort()
@@ -371,7 +371,7 @@ export class Disk {
 }
 
 function outOfDate(): StorageError {
-  const message = 'The local copy is out of date and is not updated until the next full sync.'
+  const message = 'The data on the disk is out of date, and nothing is stored until the next snapshot.'
   return new StorageError('aborted', message)
 }
 

@@ -133,7 +133,7 @@ export class Recorder {
   #written({ ends = [] }: JournalEntry): void {
     this.#current = undefined
     if (ends.length > 0) this.#listener.ended(ends)
-    // `suspend` was called during the write: its failure stays.
+    // If `suspend` was called during the write, keep its failure.
     if (!this.#suspended) this.#report(undefined)
   }
 

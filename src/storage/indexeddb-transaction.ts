@@ -54,7 +54,7 @@ export async function transact<T>(
     await Promise.race([lost, endOf(begin(db, isDeliberate, nothing))]).catch((cause) => {
       throw closedConnection(!isDeliberate(), cause)
     })
-    // A request that fails because its transaction was aborted has no cause. The transaction has.
+    // The error of such a request says only that the transaction was aborted; `tx.error` says why.
     const cause = failure ?? tx.error
     // After a transaction without room, Firefox 153 allows only deletes in the next one. WebKitGTK 2.50 ends the
     // transactions of a page that it moves to the back/forward cache.

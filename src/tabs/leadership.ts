@@ -87,7 +87,7 @@ export class Leadership {
     if (this.#isHeld) disk.lead()
     else if (!lock) {
       if (!disk.isOpen) return
-      // Another tab may lead meanwhile, unnoticed.
+      // Another tab may have taken the lead unnoticed: raise the fence again.
       disk.follow()
       disk.lead()
     } else if (environment.lifecycle.visible() && !this.#isOutdated)

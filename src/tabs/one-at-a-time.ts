@@ -5,7 +5,7 @@ import type { LeaderLock } from './leadership.ts'
 const maxMs = 10_000
 
 /**
- * Runs `body` unless another client that shares the lock runs its own. Otherwise waits until that has ended, 10 s at
+ * Runs `body`. If another client that shares the lock runs its own, waits until that has ended instead, 10 s at
  * most. Resolves with whether `body` has run; rejects as `body` does.
  */
 export async function oneAtATime(
