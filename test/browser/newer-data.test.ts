@@ -48,7 +48,10 @@ describe.each(engineNames)('in %s', (engineName) => {
     for (const tab of five) await ask(tab, 'shows', 1)
     const sockets = await Promise.all(five.map((tab) => ask(tab, 'sockets')))
     expect(sockets.filter((count) => count > 0)).toEqual([1])
-    for (const tab of five) await ask(tab, 'addOne')
+    for (const [n, tab] of five.entries()) {
+      await ask(tab, 'shows', n + 1)
+      await ask(tab, 'addOne')
+    }
     for (const tab of five) await ask(tab, 'synced')
     for (const tab of five) await ask(tab, 'shows', 6)
     const counts = [...(await tabs.service.changes())].flatMap(([tx, count]) =>
