@@ -8,8 +8,6 @@ import type { ConnectionStatus, DataStatus } from './status.ts'
 /** The inputs from which the status of data and connection is derived. */
 export interface Facts {
   readonly phase: ScheduleState['name']
-  /** Whether fetching was started, and not stopped since. */
-  readonly isStarted: boolean
   readonly socket: SocketState
   readonly feed: FeedState
   readonly online: boolean
@@ -26,10 +24,9 @@ export interface Facts {
   readonly hasFetched: boolean
 }
 
+/** The status of a connection that is wanted. */
 export function connectionStatus(facts: Facts): ConnectionStatus {
-  const { phase, isStarted, socket, feed, online, failure, isRefreshing, retryAt, progress, hasFetched } =
-    facts
-  if (!isStarted) return { state: 'idle' }
+  const { phase, socket, feed, online, failure, isRefreshing, retryAt, progress, hasFetched } = facts
   const isRefused = isSyncError(failure, 'UnauthenticatedError')
   if (isRefused && phase !== 'fetching') {
     return isRefreshing ? { state: 'refreshing' } : { state: 'unauthenticated', error: failure }

@@ -9,17 +9,17 @@ export interface EngineState {
    * Whether the server is reachable: `true` after an answer, `false` after a failure without an answer or an `offline`
    * event. `undefined` until the first of these since `start`.
    */
-  isReached: boolean | undefined
+  isReached?: boolean | undefined
   /** Whether a fetch has succeeded since `start`. */
   hasFetched: boolean
   /** Whether the server has refused the credentials, and has not accepted any since. */
   isRefused: boolean
   /** When the data was last known to be in step with the server, in ms since the epoch. */
-  inStepAt: number | undefined
+  inStepAt?: number | undefined
   /** The progress of the snapshot that is being fetched. */
-  progress: SnapshotProgress | undefined
+  progress?: SnapshotProgress | undefined
   /** Resolves once the engine has ended; `undefined` before it ends. */
-  ending: Promise<void> | undefined
+  ending?: Promise<void>
   /** Ends the subscription to the page's lifecycle. */
   unsubscribe: Unsubscribe
 }
@@ -27,12 +27,8 @@ export interface EngineState {
 export function initialState(): EngineState {
   return {
     lifecycle: 'idle',
-    isReached: undefined,
     hasFetched: false,
     isRefused: false,
-    inStepAt: undefined,
-    progress: undefined,
-    ending: undefined,
     unsubscribe: () => {},
   }
 }

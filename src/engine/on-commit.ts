@@ -30,7 +30,6 @@ function update(parts: Parts): void {
   }
   const facts: Facts = {
     phase,
-    isStarted: isWanted,
     failure,
     isRefreshing: parts.refresh.isRunning,
     retryAt,
@@ -42,7 +41,8 @@ function update(parts: Parts): void {
     inStepAt: state.inStepAt ?? copy.placedAt,
     hasFetched: state.hasFetched,
   }
-  const connection = isWanted && leader ? leader.connection : connectionStatus(facts)
+  const wanted = leader?.connection ?? connectionStatus(facts)
+  const connection = isWanted ? wanted : { state: 'idle' as const }
   const writes = mutations.status(connection)
   // Only the leader knows of the transactions of all tabs at once.
   const isKnown = disk.term !== undefined
