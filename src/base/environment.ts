@@ -59,7 +59,8 @@ export type LifecycleEvent = 'online' | 'offline' | 'visible' | 'hidden' | 'froz
 export interface Locks {
   /**
    * Calls `body` when the lock `name` is held, and holds the lock until the promise of `body` settles. `shared`: others
-   * may hold it, too, if they share it. `ifAvailable`: calls `body` with `null` if the lock is not free. `steal`: takes the lock from its holder. Resolves as `body` does.
+   * may hold it, too, if they share it. `ifAvailable`: calls `body` with `null` if the lock is not free. `steal`: takes
+   * the lock from its holder. Resolves as `body` does.
    * Rejects if the lock is stolen or `signal` aborts the request.
    */
   request(

@@ -30,7 +30,7 @@ import { resolveOptions, type SyncClientOptions } from './options.ts'
 import type { ConfirmedRecord, NameOf, NotAsync, OutboxView, RecordFor, TypedMutator } from './types.ts'
 import { whenReady } from './when-ready.ts'
 
-/** What a client shares that does not know of other clients of its database. */
+/** The shared parts of a client that does not know of other clients of its database: none. */
 const alone: Required<SharedParts> = {
   locks: undefined,
   BroadcastChannel: undefined,

@@ -33,8 +33,10 @@ export function close(parts: Parts): Promise<void> {
   return state.ending
 }
 
-/** The user has signed out: ends the engine, and shows nothing any more. `isChosen`: a call of `logout` has decided what becomes of
- * unsent transactions. */
+/**
+ * Ends the engine after the user has signed out, and shows nothing any more. `isChosen`: a call of `logout` has decided
+ * about unsent transactions.
+ */
 export function endSignedOut(parts: Parts, isChosen = false): Promise<void> {
   const { state, mutations, following } = parts
   state.ending ??= (async () => {

@@ -2,12 +2,12 @@ import type { Unsubscribe } from '../base/emitter.ts'
 import type { SnapshotProgress } from '../network/transport.ts'
 import type { Status } from './status.ts'
 
-/** What the engine itself knows. Everything else is a fact of one of its parts. */
+/** The state of the engine itself. Each part has its own state. */
 export interface EngineState {
   lifecycle: Status['lifecycle']
   /**
    * Whether the server is reachable: `true` after an answer, `false` after a failure without an answer or an `offline`
-   * event. `undefined` until the first of these since `start`.
+   * event. `undefined` until the first of these since `start`, or since the page is back.
    */
   isReached?: boolean | undefined
   /** Whether a fetch has succeeded since `start`. */

@@ -214,7 +214,7 @@ export class Following {
     this.#channel.post({ type: 'status', status: shareStatus(this.#told) })
   }
 
-  /** What the leader has stored cannot be read: follows it no longer. */
+  /** Stops following a leader whose stored data cannot be read. */
   fail(): void {
     // The next message of this leader would make the tab follow and fail again.
     this.#unreadable = this.#leader?.term
@@ -241,7 +241,7 @@ export class Following {
     this.#channel.post({ type: 'resume', token })
   }
 
-  /** Asks who leads, and begins to follow that tab anew. */
+  /** Asks which tab leads. The answer counts as that of another leader: what came before may have been missed. */
   ask(): void {
     this.#unanswered = 0
     this.#beginsAnew = true

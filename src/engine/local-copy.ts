@@ -243,7 +243,7 @@ export class LocalCopy {
     onPart: (outcome: Outcome) => void,
   ): Promise<ResetReason | undefined> {
     const pauseIfLong = yieldAfter(this.#options.clock, turnMs)
-    // What the disk lacks is stored as one piece.
+    // While the disk is behind memory, the response is stored as one entry.
     const parts =
       this.#bridged === undefined ? partsOf(delta, asked.since) : [{ ...delta, since: asked.since }]
     for (const part of parts) {

@@ -65,6 +65,7 @@ export async function logout(parts: LogoutParts, options: LogoutOptions): Promis
   const { pending, rejected, isKept } =
     flushed ?? (await signOut(parts, choice === 'flush' ? undefined : choice))
   const silentTabs = await parts.end()
+  // A silent process on a file may still write to it.
   if (!isKept && silentTabs === 0) await parts.destroy().catch(() => {})
   const count = pending + rejected
   return {

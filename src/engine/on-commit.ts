@@ -3,7 +3,7 @@ import { isSyncError, SyncError } from '../base/errors.ts'
 import { connectionStatus, dataStatus, type Facts, followedStatus } from './derived-status.ts'
 import type { Parts } from './parts.ts'
 
-/** How a change of any part becomes known to the application. */
+/** Updates the status after a change of any part, and calls the application's listeners. */
 export function onCommit(parts: Parts): CommitOptions {
   return {
     update: () => update(parts),

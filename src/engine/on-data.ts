@@ -1,7 +1,7 @@
 import type { CopyListener } from './local-copy.ts'
 import type { Parts } from './parts.ts'
 
-/** What happens to the data in memory. */
+/** Handles the events of the data in memory. */
 export function onData(parts: Parts): CopyListener {
   return {
     // The time that listeners take counts as the time of showing a part.

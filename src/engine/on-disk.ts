@@ -2,7 +2,7 @@ import type { DiskListener } from '../persistence/disk.ts'
 import { endSignedOut } from './ending.ts'
 import type { Parts } from './parts.ts'
 
-/** What happens to the database on the disk. */
+/** Handles the events of the database on the disk. */
 export function onDisk(parts: Parts): DiskListener {
   return {
     opening: () => parts.leadership.begin(),

@@ -34,7 +34,7 @@ export async function fetchChanges(parts: Parts, signal: AbortSignal, asked: boo
   return result
 }
 
-/** What happens during a fetch from the server. */
+/** Handles the events of a fetch from the server. */
 export function onFetching(parts: Parts): FetchListener {
   const { state } = parts
   return {

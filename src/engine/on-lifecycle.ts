@@ -2,7 +2,7 @@ import type { LifecycleEvent } from '../base/environment.ts'
 import { stopSchedules } from './ending.ts'
 import type { Parts } from './parts.ts'
 
-/** What happens to the page and to its network. */
+/** Handles an event of the page or of its network. */
 export function onLifecycle(parts: Parts, event: LifecycleEvent): void {
   if (event === 'offline') parts.state.isReached = false
   parts.leadership.onLifecycle(event)

@@ -6,7 +6,7 @@ import type { Parts } from './parts.ts'
 /** The close code for credentials that are not valid any more. */
 const unauthenticated = 4401
 
-/** What happens to the socket. */
+/** Handles the events of the socket. */
 export function onSocket(parts: Parts): RealtimeSocketListener {
   return {
     opened: () => parts.feed.open(),
@@ -23,7 +23,7 @@ export function onSocket(parts: Parts): RealtimeSocketListener {
   }
 }
 
-/** What happens to the feed: the socket or, in a tab that follows, the leader has sent something. */
+/** Handles the events of the feed, whose source is the socket or, in a tab that follows, the leader. */
 export function onPush(parts: Parts): FeedListener {
   return {
     missing: (urgency) => parts.polls.missing(urgency),

@@ -3,7 +3,7 @@ import type { FollowingListener } from './following.ts'
 import { onResumed } from './on-credentials.ts'
 import type { Parts } from './parts.ts'
 
-/** What the other tabs say. */
+/** Handles the messages of other tabs. */
 export function onTabs(parts: Parts): FollowingListener {
   return {
     followed() {

@@ -2,7 +2,7 @@ import { isSyncError } from '../base/errors.ts'
 import type { MutationsListener } from '../mutations/mutations.ts'
 import type { Parts } from './parts.ts'
 
-/** What happens to the transactions of this tab. */
+/** Handles the events of the transactions in this tab. */
 export function onWrites(parts: Parts): MutationsListener {
   return {
     rejected: (transaction) =>

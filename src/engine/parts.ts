@@ -23,7 +23,7 @@ import { endOf } from './status.ts'
 import { StatusBoard } from './status-board.ts'
 import type { SyncResult } from './sync-result.ts'
 
-/** What happens to the parts, each in a file of its own. */
+/** The handlers of the parts' events. */
 export interface Handlers {
   readonly onDisk: (parts: Parts) => DiskListener
   readonly onData: (parts: Parts) => CopyListener
@@ -40,7 +40,7 @@ export interface Handlers {
 
 /**
  * The parts of an engine. A part has references only to parts that are created before it; what it needs of a later one,
- * it gets as a function. What happens to a part is reported to the handlers, which may read and change all parts.
+ * it gets as a function. Each part reports its events to a handler, which may read and change all parts.
  */
 export class Parts {
   readonly options: EngineOptions
