@@ -68,7 +68,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
     const newLife = () => randomName(environment.random)
     // An open connection to a browser's database blocks its deletion.
     const isBrowsers = shared !== undefined && shared.locks === given.locks
-    const opener = wanted && isBrowsers ? withOpenLock(wanted, locks) : wanted
+    const opener = wanted && isBrowsers ? withOpenLock(wanted, locks, environment.clock) : wanted
     const disk = opener && withTimeLimits(opener, environment.clock, undefined, debug)
     this.#engine = new Engine({
       ...rest,

@@ -1,12 +1,15 @@
 import { Deferred } from '../base/deferred.ts'
-import type { Locks } from '../base/environment.ts'
+import type { Clock, Locks } from '../base/environment.ts'
 import type { Store } from './store.ts'
 
+/** The maximum time that `destroy` waits for other tabs to let go of the database, in ms. */
+const releaseMs = 1_000
+
 /**
- * Returns `store` with a lock that all open connections to one database share. `destroy` deletes nothing while there
- * are any, or without locks: a connection of a frozen page would block the deletion, and every later opening with it.
+ * Returns `store` with a lock that all open connections to one database share. `destroy` deletes nothing if others keep
+ * it, or without locks: a connection of a frozen page would block the deletion, and every later opening with it.
  */
-export function withOpenLock(store: Store, locks: Locks | undefined): Store {
+export function withOpenLock(store: Store, locks: Locks | undefined, clock: Clock): Store {
   const lockOf = (name: string) => `${name}~open`
   return {
     kind: store.kind,
@@ -26,9 +29,16 @@ export function withOpenLock(store: Store, locks: Locks | undefined): Store {
       }
     },
     async destroy(name) {
-      await locks?.request(lockOf(name), { ifAvailable: true }, async (lock) => {
-        if (lock) await store.destroy(name)
-      })
+      // A tab that has closed its connection may still seem to hold the lock: the browser hears of it a moment later.
+      const waiting = new AbortController()
+      const stop = clock.after(releaseMs, () => waiting.abort())
+      const { signal } = waiting
+      await locks
+        ?.request(lockOf(name), { signal }, () => store.destroy(name))
+        .catch((error) => {
+          if (!signal.aborted) throw error
+        })
+        .finally(stop)
     },
   }
 }

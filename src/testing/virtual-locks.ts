@@ -5,6 +5,8 @@ interface Request {
   readonly body: (lock: unknown) => Promise<void>
   readonly resolve: (result: unknown) => void
   readonly reject: (reason: unknown) => void
+  /** Its page stands still: what it holds, it keeps. */
+  isFrozen: boolean
 }
 
 /** The locks of one origin on a device, as a browser has them (Web Locks API). */
@@ -21,7 +23,7 @@ export class VirtualLocks {
     return {
       request: (name, { mode, ifAvailable = false, steal = false, signal }, body) =>
         new Promise((resolve, reject) => {
-          const request: Request = { isShared: mode === 'shared', body, resolve, reject }
+          const request: Request = { isShared: mode === 'shared', body, resolve, reject, isFrozen: false }
           own.add(request)
           signal?.addEventListener('abort', () => {
             if (this.#unqueue(name, request)) reject(signal.reason)
@@ -39,6 +41,7 @@ export class VirtualLocks {
           }
         }),
       freeze: () => {
+        for (const request of own) request.isFrozen = true
         for (const name of this.#queues.keys()) for (const request of own) this.#unqueue(name, request)
       },
       crash: () => {
@@ -82,7 +85,7 @@ export class VirtualLocks {
     this.#unqueue(name, next)
     this.#heldOf(name).add(next)
     const release = () => {
-      if (this.#heldOf(name).delete(next)) this.#grant(name)
+      if (!next.isFrozen && this.#heldOf(name).delete(next)) this.#grant(name)
     }
     void Promise.resolve()
       .then(() => next.body({ name }))
