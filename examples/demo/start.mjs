@@ -7,15 +7,19 @@ import { createTerminal } from './server/terminal.mjs'
 
 const help = `Starts the demo of Instep: two users, a cable each, and every town of the world.
 
-  npm run demo -- [--port <number>]
+  npm run demo -- [--port <number>] [--country <code>]
 
-  --port   the port of the server; 0: any free one (default: ${defaultPort}, or the next free one)
-  --help   print this`
+  --port      the port of the server; 0: any free one (default: ${defaultPort}, or the next free one)
+  --country   only the towns of one country, such as IS, which starts faster (default: all)
+  --help      print this`
 
-const { port } = readOptions({
+const { port, country } = readOptions({
   help,
-  options: { port: { type: 'string' } },
-  check: ({ port }) => ({ port: port === undefined ? undefined : readNumber('port', port, 0, 65_535) }),
+  options: { port: { type: 'string' }, country: { type: 'string' } },
+  check: ({ port, country }) => ({
+    port: port === undefined ? undefined : readNumber('port', port, 0, 65_535),
+    country,
+  }),
 })
 
 // Replaced once the server runs. The listener itself must not be replaced: a signal in between would be lost.
@@ -26,7 +30,8 @@ const number = new Intl.NumberFormat('en')
 const terminal = createTerminal(process)
 terminal.print('Instep demo')
 const atlas = await terminal.step('places', async (onProgress) => {
-  const result = await createAtlas({ onProgress })
+  const result = await createAtlas({ country, onProgress })
+  if (result.places === 0) fail(`There are no towns in ${country}; --country takes a code such as IS.`)
   return { result, summary: `${number.format(result.places)} in ${result.countries} countries` }
 })
 const page = await terminal.step('page', async () => ({ result: await buildPage(), summary: 'built' }))

@@ -13,6 +13,12 @@ test('an option that is wrong is named, with exit code 1', async () => {
   expect(errors).toContain('--port must be a whole number')
 })
 
+test('a country that has no towns is named, with exit code 1', async () => {
+  const { code, errors } = await run('start.mjs', '--country', 'Iceland')
+  expect(code).toBe(1)
+  expect(errors).toContain('There are no towns in Iceland')
+})
+
 test('a change without a demo ends in one sentence and exit code 1', async () => {
   const { code, output, errors } = await run('change.mjs', '--url', 'http://127.0.0.1:1')
   expect(code).toBe(1)

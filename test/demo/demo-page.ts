@@ -22,8 +22,8 @@ export class DemoPage {
     page.on('pageerror', ({ message }) => this.failures.push(message))
   }
 
-  static async open(): Promise<DemoPage> {
-    const demo = await startDemo()
+  static async open(...args: readonly string[]): Promise<DemoPage> {
+    const demo = await startDemo(...args)
     const browser = await chromium.launch({ executablePath: findChromium() ?? '', args: ['--no-sandbox'] })
     const page = await browser.newPage()
     const opened = new DemoPage(demo, browser, page)

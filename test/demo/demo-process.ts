@@ -26,9 +26,9 @@ export interface Demo {
   stop(): Promise<number | null>
 }
 
-/** Starts the demo on a free port, and resolves once it has printed its address. */
-export async function startDemo(): Promise<Demo> {
-  const child = spawn(process.execPath, [path('start.mjs'), '--port', '0'], {
+/** Starts the demo on a free port with `args`, and resolves once it has printed its address. */
+export async function startDemo(...args: readonly string[]): Promise<Demo> {
+  const child = spawn(process.execPath, [path('start.mjs'), '--port', '0', ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const kill = () => child.kill('SIGKILL')

