@@ -221,15 +221,22 @@ export class LocalCopy {
     this.#position = state
     this.#lazy.keep(unloadedOps, state.confirmed)
     // A message of another history acknowledges none of the transactions that were sent to the current one.
-    if (!reset && !isOtherEpoch(state, delta.epoch)) {
+    const isApplied = !reset && !isOtherEpoch(state, delta.epoch)
+    if (isApplied) {
       this.#options.listener.received(since === undefined ? delta : { ...delta, since })
       acknowledgements.heard(delta, entry?.ops ?? [], confirmedRowsIn(before, rows))
-      acknowledgements.change(changes(), state.confirmed, asked?.results ?? 0)
     }
     void this.#storeCaller()
-    if (this.#bridged !== undefined) this.#bridge(delta, outcome, asked)
+    const canStore = this.#bridged === undefined
+    const { confirmed } = state
+    const results = asked?.results ?? 0
+    // The disk works while the data is applied.
+    if (canStore && entry && asked)
+      this.disk.record({ ...entry, ends: acknowledgements.endsAt(confirmed, results) })
+    if (isApplied) acknowledgements.change(changes(), confirmed, results)
+    if (!canStore) this.#bridge(delta, outcome, asked)
     // A push is shown first, since no caller waits for its storing.
-    else if (entry) this.#record(entry, !asked)
+    else if (entry && !asked) this.#record(entry, true)
     return outcome
   }
 

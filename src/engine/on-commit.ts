@@ -67,12 +67,13 @@ function update(parts: Parts): void {
 
 /** Calls the listeners of everything that has changed since the last commit. */
 function notifyListeners(parts: Parts): void {
-  const { replica } = parts.options
+  const { board, events, mutations, options } = parts
+  const { replica } = options
   replica.notify()
-  const change = replica.takeChange()
-  if (change) parts.events.emit('change', { ...change, lastSyncId: parts.board.status.lastSyncId })
-  parts.board.notify()
-  parts.mutations.notify()
+  const change = events.has('change') ? replica.takeChange() : replica.dropChange()
+  if (change) events.emit('change', { ...change, lastSyncId: board.status.lastSyncId })
+  board.notify()
+  mutations.notify()
   parts.emitWaiting()
 }
 

@@ -95,9 +95,14 @@ export class Acknowledgements implements SenderListener {
    * the disk are left out.
    */
   get toEnd(): readonly OutboxEnd[] {
-    return [...this.#toEnd.values()].flatMap((record) =>
-      record.key === undefined || record.key.includes('/') ? [] : endOf(record, 'synced'),
-    )
+    return endsOf(this.#toEnd.values())
+  }
+
+  /** What {@link toEnd} becomes by the call of {@link change} with the same arguments. */
+  endsAt(sid: number, results: number): readonly OutboxEnd[] {
+    const { outbox } = this.#options
+    const shown = outbox.mayBeLost ? [] : outbox.shownAt(sid, results)
+    return [...this.toEnd, ...endsOf(shown.map(({ record }) => record))]
   }
 
   /**
@@ -350,4 +355,10 @@ export class Acknowledgements implements SenderListener {
     this.#toStore.add(transaction)
     this.#storing.within(storeMs)
   }
+}
+
+function endsOf(records: Iterable<OutboxRecord>): readonly OutboxEnd[] {
+  return [...records].flatMap((record) =>
+    record.key === undefined || record.key.includes('/') ? [] : endOf(record, 'synced'),
+  )
 }

@@ -129,6 +129,11 @@ export class Replica implements QueryHost, StagingHost {
     return this.#shownChanges.take(this.records)
   }
 
+  /** Forgets what has changed since the last call of `takeChange`: making the records takes as long as changing them. */
+  dropChange(): undefined {
+    this.#shownChanges.drop()
+  }
+
   /** Applies changes of the shown rows. */
   #show(changes: readonly RowChange[], kind: ShownChange['kind']): void {
     this.#shownChanges.add(kind, changes)

@@ -30,11 +30,15 @@ export class ShownChanges {
     for (const change of changes) this.#changes.push(change)
   }
 
+  drop(): void {
+    this.#kind = 'mutation'
+    this.#changes = []
+  }
+
   /** Returns what has changed since the last call; `undefined` if no record differs. */
   take(records: Records): ShownChange | undefined {
     const [kind, rows] = [this.#kind, this.#changes]
-    this.#kind = 'mutation'
-    this.#changes = []
+    this.drop()
     if (kind === 'snapshot') return { kind }
     const merged = new Map<string, RowChange>()
     for (const row of rows) {

@@ -223,8 +223,8 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/other-history.test.ts',
     name: 'invariant 28: a push of another history does not hide a pending change',
     file: 'src/engine/local-copy.ts',
-    from: 'if (!reset && !isOtherEpoch(state, delta.epoch)) {',
-    to: 'if (!reset) {',
+    from: 'const isApplied = !reset && !isOtherEpoch(state, delta.epoch)',
+    to: 'const isApplied = !reset',
   },
   {
     invariant: 29,
