@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { SlowFirst } from './setup/order.ts'
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
 
@@ -61,6 +62,7 @@ export default defineConfig(({ mode }) => ({
     expect: { poll: { timeout: 20_000, interval: 20 } },
     // Twice as many as a small machine has cores: many tests wait for a browser, a database or a disk.
     maxWorkers: 4,
+    sequence: { sequencer: SlowFirst },
     // No test changes what its process shares with others, and loading everything anew for each file doubles the time.
     isolate: false,
     // An unhandled rejection anywhere fails the run.
