@@ -181,6 +181,8 @@ export class LocalCopy {
     if (!stored) return this.#readAll()
     this.#name = stored.copy
     const { sid, frames } = stored
+    // Parsing them was a long task, and so may be applying the first part.
+    await this.#options.clock.pause()
     const delta: DeltaMessage = { sid, kind: 'frame', frames, broken: [], ...epochAndCallerOf({ ...stored }) }
     let changes = 0
     await this.takeInTurns(delta, { since, results: 0 }, (outcome) => {
