@@ -22,7 +22,7 @@ import type { Status } from './status.ts'
  * How often a visible follower asks whether the leader is still there, in ms. After two questions without an answer, it
  * leads: within 5 s.
  */
-const askEveryMs = 1_600
+const askEveryMs = 1_400
 
 /** How long a tab in which the user signs out waits for the others to end, in ms. */
 const answerMs = 1_000
