@@ -264,16 +264,11 @@ export class Oracle {
     const log = history === undefined ? undefined : this.log.histories[history]
     // Of a first snapshot, a part is shown before its position counts.
     const isEarly = this.#isEarly || sid === 0
-    let rows: readonly Row[] = distinct([log?.at(sid, id), ...(isEarly ? (log?.after(sid, id) ?? []) : [])])
-    for (const act of this.acts) {
-      if (act.write.id !== id) continue
-      const presence = presenceOf(act)
-      if (presence === 'no') continue
-      const results = rows.flatMap((row) => resultsOf(act, row))
-      rows = distinct(presence === 'yes' ? results : [...rows, ...results])
-      if (rows.length > maxRows) return rows
-    }
-    return rows
+    const begin = distinct([log?.at(sid, id), ...(isEarly ? (log?.after(sid, id) ?? []) : [])])
+    const acts = this.acts.filter(({ write }) => write.id === id)
+    // What a disk took late comes behind what another tab stored meanwhile.
+    const stored = acts.toSorted((one, other) => storedAt(one) - storedAt(other))
+    return distinct([acts, stored].flatMap((order) => rowsOver(begin, order, presenceOf)))
   }
 
   /** Which acts explain what is shown, if they were there, or were not. */
@@ -316,6 +311,28 @@ export class Oracle {
         `a write does something else than its user did: ${name} made ${textOf(after)} of ${textOf(before)}`,
       )
   }
+}
+
+/** All that a record may be after `acts`, in this order, over one of `begin`. */
+function rowsOver(
+  begin: readonly Row[],
+  acts: readonly Act[],
+  presenceOf: (act: Act) => Presence,
+): readonly Row[] {
+  let rows = begin
+  for (const act of acts) {
+    const presence = presenceOf(act)
+    if (presence === 'no') continue
+    const results = rows.flatMap((row) => resultsOf(act, row))
+    rows = distinct(presence === 'yes' ? results : [...rows, ...results])
+    if (rows.length > maxRows) return rows
+  }
+  return rows
+}
+
+/** When an act got its place in the order of its device. */
+function storedAt({ does, write, at }: Act): number {
+  return does === 'write' ? (write.told.durable ?? Number.POSITIVE_INFINITY) : at
 }
 
 function without(acts: readonly Act[], one: Act): readonly Act[] {
