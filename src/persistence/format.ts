@@ -6,9 +6,9 @@ import type { StoreValue } from '../storage/store.ts'
 /**
  * The layout of the local database in the tables of a store.
  *
- * - `meta`: `fence`, the number of times the database was opened; `head`, a {@link Head}; `manifest`, the
- *   {@link Manifest} of the pages; `repair`, a Repair; `caller`, the user who owns the data, as the service names the
- *   user; `life`, a random name that changes whenever the user signs out.
+ * - `meta`: `fence`, a number that each new leader raises; `head`, a {@link Head}; `manifest`, the {@link Manifest} of
+ *   the pages; `repair`, a Repair; `caller`, the user who owns the data, as the service names the user; `life`, a random
+ *   name that changes whenever the user signs out.
  * - `pages`: by `<generation>/<n>`, the JSON text of an array of rows. A page is never changed: changed rows go into a
  *   new page under a new key. Pages that the manifest does not list are leftovers of a writer that did not finish.
  * - `journal`: by {@link journalKey}, a delta: the position before it, the position after it, the time when it was
