@@ -55,8 +55,9 @@ export class Fetcher {
   }
 
   /**
-   * Brings the copy up to date: by a delta, or by a bootstrap, which may follow a delta that was not enough. `asked`: the application asked for the fetch. Such fetches are not limited in
-   * number; others fail with a ProtocolError of code `loop` if they repeat too fast.
+   * Brings the copy up to date: by a delta, or by a bootstrap, which may follow a delta that was not enough. `asked`:
+   * the application asked for the fetch. Such fetches are not limited in number; others fail with a ProtocolError of
+   * code `loop` if they repeat too fast.
    */
   async fetch(signal: AbortSignal, asked: boolean): Promise<SyncResult> {
     const { copy } = this.#options
@@ -158,7 +159,7 @@ export class Fetcher {
     const { head, rows, broken } = loaded
     reporter.anomalies(ofBroken({ kind: 'row', broken, sid: head.sid }))
     if (!isComplete(loaded)) reporter.anomalies([ofCount(head.count, rows + broken.length, head.sid)])
-    // If the disk did not take lazy types that are not in memory either, download the snapshot again.
+    // If neither disk nor memory has the lazy types, download the snapshot again.
     const repair = { at: repairedAt ?? this.#resets.repairedAt }
     if (!(await copy.replace(loaded, results, repair))) return this.#replace(signal, repairedAt)
     this.#resets.made(head.sid, repairedAt)

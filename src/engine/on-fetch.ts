@@ -71,13 +71,13 @@ function onReached({ state, schedule, mutations }: Parts): void {
   if (hadFailed || !wasReached) mutations.reached(hadFailed)
 }
 
-/** Reads what the leader has stored. Resolves with `undefined` if that fails: this tab then follows no longer. */
+/** Reads what the leader has stored. If that fails, stops following, and resolves with `undefined`. */
 async function readStored({ following, copy, feed, polls }: Parts): Promise<SyncResult | undefined> {
   try {
     const result = await copy.readStored()
     if (!following.leader) return undefined
     if (result) feed.fetched('delta')
-    // The disk is behind what the leader has sent.
+    // The leader has not yet stored all that it has sent.
     else polls.missing('hint')
     return result ?? { kind: 'delta', sid: copy.position?.confirmed ?? 0, changes: 0 }
   } catch {

@@ -7,13 +7,14 @@ import type { ResetReason } from './events.ts'
 const repairEveryMs = 3_600_000
 
 /**
- * The wait after a bootstrap that no delta continues, or after a failed repair, in ms. Each time is four times longer.
+ * The wait after a bootstrap that no delta continues, or after a failed repair, in ms. Each later wait is four times
+ * longer.
  */
 const fruitlessMs = 60_000
 
 /**
- * A bootstrap that did not help. `at`: its time, in ms since the epoch. `before`: the number of such in a row before
- * it.
+ * A bootstrap that did not help. `at`: its time, in ms since the epoch. `before`: the number of futile bootstraps in a
+ * row before it.
  */
 interface FutileBootstrap {
   readonly at: number
