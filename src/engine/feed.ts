@@ -1,6 +1,7 @@
 import type { Debug } from '../base/logger.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
-import type { Hello, Push } from '../protocol/push.ts'
+import type { Hello } from '../protocol/hello.ts'
+import type { Push } from '../protocol/push.ts'
 import { ofBroken } from './anomalies.ts'
 import type { Fetcher } from './fetcher.ts'
 import type { LocalCopy } from './local-copy.ts'
