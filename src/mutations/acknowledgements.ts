@@ -205,11 +205,11 @@ export class Acknowledgements implements SenderListener {
   }
 
   /**
-   * Returns `record`, which another client has stored, for the outbox of this client. Returns `undefined` if the data
-   * contains the transaction, and ends the transaction on the disk. A transaction that was accepted in another history
-   * counts as sent.
+   * If the data contains the transaction of `record`, which another client has stored, ends it on the disk and returns
+   * `undefined`. If not, returns the record for the outbox of this client. A transaction that was accepted in another
+   * history counts as sent.
    */
-  take(record: OutboxRecord): OutboxRecord | undefined {
+  endIfShown(record: OutboxRecord): OutboxRecord | undefined {
     const data = this.#options.position()
     const { id, state, sid = Number.POSITIVE_INFINITY, acceptedEpoch, seen } = record
     const isAccepted = state === 'accepted' && data !== undefined

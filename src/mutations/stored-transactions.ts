@@ -213,7 +213,7 @@ export class StoredTransactions {
     const { acknowledgements } = this.#options
     const faults = new Map<LocalTransaction, RejectedError>()
     const added = records.flatMap((record) =>
-      outbox.knows(record.id) ? [] : (acknowledgements.take(record) ?? []),
+      outbox.knows(record.id) ? [] : (acknowledgements.endIfShown(record) ?? []),
     )
     const found = added.map((stored) => {
       const { record, fault } = migrated(stored, models)
