@@ -6,6 +6,11 @@ import type { ResetReason } from './events.ts'
 /** The minimum time between two repairs, in ms. */
 const repairEveryMs = 3_600_000
 
+/** After this many refusals with the same status in a row, the client stops asking for the delta and bootstraps. */
+const maxRefusals = 3
+
+const noRefusals = { status: 0, count: 0 }
+
 /**
  * The wait after a bootstrap that no delta continues, or after a failed repair, in ms. Each later wait is four times
  * longer.
@@ -34,6 +39,8 @@ export class ResyncPolicy {
   #failed: FutileBootstrap | undefined
   /** The last bootstrap, while no delta has continued it: another one would probably bring the same data. */
   #fresh: FutileBootstrap | undefined
+  /** The number of refused deltas in a row with the same status. */
+  #refusals = noRefusals
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -80,6 +87,18 @@ export class ResyncPolicy {
     return true
   }
 
+  /** Call when the server has refused a delta with `status`. Returns whether to stop asking for the delta. */
+  refused(status: number): boolean {
+    const count = status === this.#refusals.status ? this.#refusals.count + 1 : 1
+    this.#refusals = { status, count }
+    return count >= maxRefusals
+  }
+
+  /** Call when a delta has arrived. */
+  arrived(): void {
+    this.#refusals = noRefusals
+  }
+
   /** Call when a delta has continued the data. */
   continued(): void {
     this.#fresh = undefined
@@ -92,6 +111,7 @@ export class ResyncPolicy {
 
   /** Call after a bootstrap up to `sid`. `repairedAt`: its start time, if it was a repair. */
   made(sid: number, repairedAt?: number): void {
+    this.arrived()
     this.#next = undefined
     this.#owesRepair = false
     this.#repairedAt = repairedAt ?? this.#repairedAt
