@@ -24,7 +24,7 @@ export interface Facts {
   readonly hasFetched: boolean
 }
 
-/** The status of a connection that is wanted. */
+/** The status of the connection while syncing is not stopped. */
 export function connectionStatus(facts: Facts): ConnectionStatus {
   const { phase, socket, feed, online, failure, isRefreshing, retryAt, progress, hasFetched } = facts
   const isRefused = isSyncError(failure, 'UnauthenticatedError')

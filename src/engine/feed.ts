@@ -90,7 +90,7 @@ export class Feed {
     return this.#state !== 'closed' && this.#named > (this.#options.copy.position?.confirmed ?? 0)
   }
 
-  /** A source is open. */
+  /** Call when a source is open. */
   open(): void {
     this.#began = false
     this.#deltas = 0
@@ -120,7 +120,7 @@ export class Feed {
     if (this.#state === 'live') this.#release()
   }
 
-  /** The source is closed. Drops the held pushes. */
+  /** Call when the source is closed. Drops the held pushes. */
   close(): void {
     this.#state = 'closed'
     this.#held.take()
@@ -128,7 +128,7 @@ export class Feed {
 
   #hasCaughtUp(kind: 'bootstrap' | 'delta'): boolean {
     const confirmed = this.#options.copy.position?.confirmed ?? 0
-    // A delta has to follow a snapshot, unless there is no position to ask for one.
+    // A snapshot is not enough: a delta has to follow, unless there is no position to request it from.
     const isEnough = kind === 'delta' || confirmed <= 0
     if (!this.#began || !isEnough) return false
     this.#deltas += 1

@@ -208,7 +208,10 @@ export class LocalCopy {
     return this.#replica.stage(isStored ? this.#lazy.unused : undefined)
   }
 
-  /** Read this number before each fetch, and pass it to `take` or `replace` with the response. */
+  /**
+   * The number of results of writes so far. Read it before each fetch, and pass it to `take` or `replace` with the
+   * response.
+   */
   get results(): number {
     return this.#options.acknowledgements.results
   }

@@ -65,7 +65,7 @@ export async function logout(parts: LogoutParts, options: LogoutOptions): Promis
   const { pending, rejected, isKept } =
     flushed ?? (await signOut(parts, choice === 'flush' ? undefined : choice))
   const silentTabs = await parts.end()
-  // A silent process on a file may still write to it.
+  // A process that did not answer may still write to the file of the database.
   if (!isKept && silentTabs === 0) await parts.destroy().catch(() => {})
   const count = pending + rejected
   return {

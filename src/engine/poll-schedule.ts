@@ -88,7 +88,7 @@ export class PollSchedule {
     return Math.min(hintEveryMs * 2 ** this.#futile, this.#options.pollInterval)
   }
 
-  /** Call when the server has sent anything: silence starts from here. */
+  /** Call when the server has sent anything: the time of silence starts again. */
   heard(): void {
     if (this.#polls) this.#poll.set(this.#options.pollInterval)
   }

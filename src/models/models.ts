@@ -35,7 +35,7 @@ export interface ModelsOptions {
   readonly migrate?: Migrations | undefined
 }
 
-/** The migrations by version: each leads to its version from the version before. */
+/** The migrations, by version. Each one migrates from the version before. */
 export interface Migrations {
   readonly [version: number]: Migration
 }

@@ -174,7 +174,8 @@ export class Mutations {
       onFailure: (error) => {
         if (!isServiceResponse(error)) listener.unreached()
         const isOutdated = error.code === 'discontinuous'
-        // The first time, the data may just lag a reset, which reports itself.
+        // Report only a second failure in a row: after the first one, a reset may just be due, which is reported
+        // itself.
         if (!isOutdated || this.#scheduler.failures > 1) reporter.failure(error)
         // If the credentials have ended, the delta is refused, too: all of syncing pauses, and the status says so.
         if (isOutdated || isSyncError(error, 'UnauthenticatedError')) listener.missing()
@@ -201,7 +202,7 @@ export class Mutations {
     }
   }
 
-  /** The status of writing. `paused` leaves out what `status.connection` already says. */
+  /** The status of writing. `paused` leaves out the reasons that `status.connection` shows. */
   status({ state }: { readonly state: string }): WritesStatus {
     const { pending, rejected } = this.#outbox
     const { failure, failures } = this.#scheduler

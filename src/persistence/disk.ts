@@ -12,8 +12,8 @@ import type { SignedOut, SignOut } from './sign-out.ts'
 import type { StorageStatus } from './storage-status.ts'
 
 /**
- * Time before the next snapshot is tried after one did not fit, in ms. Each later try waits four times longer, even if
- * a snapshot did fit: the next write may take its room again.
+ * The delay before the next snapshot after one for which the disk had no room, in ms. Each later delay is four times
+ * longer, even after a snapshot that was stored: the next write may take its room again.
  */
 const roomMs = 3_600_000
 

@@ -21,11 +21,11 @@ export const format = 3
 
 export type Head = {
   readonly format: typeof format
-  /** The writer that made the manifest, as `<fence>.<n>`. Every manifest has another generation. */
+  /** The writer that made the manifest, as `<fence>.<n>`. No two manifests have the same. */
   readonly generation: string
   /** The position of the pages, on which the journal builds. */
   readonly base: number
-  /** When that position was stored, in ms since the epoch. */
+  /** When `base` was stored, in ms since the epoch. */
   readonly at: number
   /** The version of the models for which pages and journal are written. */
   readonly version: number

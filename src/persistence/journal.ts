@@ -23,7 +23,7 @@ interface Tail {
   readonly epoch: string | undefined
   /** The last key of the journal. */
   readonly last: string | undefined
-  /** The value of `database.writes` at that time. */
+  /** The value of `database.writes` after the append. */
   readonly writes: number
 }
 
@@ -40,8 +40,8 @@ export function journalOf(database: FencedConnection): JournalWriter {
   let tail: Tail | undefined
   /**
    * The end of the journal as this client last wrote it, if `entry` continues it and this client has written nothing
-   * since. No other client can have written, since that would raise the fence. This saves a read: a quarter of the time
-   * of a small append.
+   * since. If another client has written, it has raised the fence, and this append is refused. This saves a read: a
+   * quarter of the time of a small append.
    */
   const knownTailBefore = ({ since, sid, epoch, owesRepair }: JournalEntry): Tail | undefined => {
     if (tail?.writes !== database.writes || since !== tail.sid || sid <= since || owesRepair) return undefined

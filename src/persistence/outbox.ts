@@ -234,8 +234,8 @@ export function openOutbox(connection: StoreConnection, life?: string): OutboxSt
   ): Promise<OutboxWritten> => {
     let entries: Promise<readonly OutboxEntry[]> | undefined
     /**
-     * The stored entry of a transaction, and its key. Without an entry: the key that the transaction may get, if it had
-     * one.
+     * The stored entry of a transaction, and its key. Without an entry: a free key at the place of the transaction, if
+     * its place is known.
      */
     const find = async ({ id, key }: OutboxEntry) => {
       const value = key === undefined ? undefined : await tx.get('outbox', key)
