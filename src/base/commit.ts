@@ -1,4 +1,4 @@
-/** The number of rounds after which listeners that change what they listen to are no longer called. */
+/** The maximum number of rounds in one commit: listeners may change what they listen to, over and over. */
 const maxRounds = 100
 
 export interface CommitOptions {
@@ -7,15 +7,15 @@ export interface CommitOptions {
   /** Calls the listeners of everything that has changed since the last call. */
   readonly notify: () => void
   /**
-   * Listeners have caused too many rounds. What has changed since the last round is left for the next commit. A commit
-   * that this call causes would begin the rounds again: it must not `mark`.
+   * Called when one commit has reached the maximum number of rounds. Listeners hear of the remaining changes in the
+   * next commit. This function must not call `mark`: that would start the rounds again.
    */
   readonly onLoop: () => void
 }
 
 /**
- * The one place where listeners are called: after a change, when everything that they can read agrees. A change that a
- * listener makes can be read at once, and is notified in another round, once all listeners know of the first.
+ * The one place where listeners are called: after a change, when all state that they can read agrees. A change by a
+ * listener can be read at once. It is notified in another round, after all listeners have heard of the first change.
  */
 export class Commit {
   readonly #options: CommitOptions
@@ -36,7 +36,7 @@ export class Commit {
     })
   }
 
-  /** Commits now. Call at the end of a synchronous call of the application, whose effects it expects to see. */
+  /** Commits now. Call at the end of a synchronous call of the application, which expects to see the effects. */
   now(): void {
     const { update, notify, onLoop } = this.#options
     this.#isDue = false

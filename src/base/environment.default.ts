@@ -53,7 +53,8 @@ const lifecycle: Lifecycle = {
     const onHide = ({ persisted }: PageTransitionEvent) => {
       isLeaving = persisted
       if (!isLeaving) return
-      // A page that is left becomes hidden next, and the application may still write then: let its listeners come first.
+      // When the user leaves a page, it becomes hidden next, and the application may still write then: freeze after its
+      // listeners.
       const onHidden = () => isLeaving && onFreeze()
       if (document && lifecycle.visible()) {
         document.addEventListener('visibilitychange', onHidden, { once: true, signal: controller.signal })

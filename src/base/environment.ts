@@ -1,8 +1,8 @@
 import type { Unsubscribe } from './emitter.ts'
 
 /**
- * The parts of the runtime that a client uses. Each has a default. With its own parts, a test can run the whole client
- * in virtual time.
+ * The parts of the runtime that a client uses. Each has a default. A test can pass its own parts, and so run the whole
+ * client in virtual time.
  */
 export interface Environment {
   readonly fetch: Fetch
@@ -17,7 +17,9 @@ export interface Environment {
   readonly BroadcastChannel: BroadcastChannelConstructor | undefined
   /** Reports on the origin's storage; `undefined` where the runtime has no such object. */
   readonly storageManager: StorageManagerLike | undefined
-  /** Small values that outlive the database; `undefined` where there are none. Using it may throw. */
+  /**
+   * Keeps small values, also when the database is deleted; `undefined` where there is no such object. Calls may throw.
+   */
   readonly localStorage: LocalStorageLike | undefined
   /** The URL of the page, the base of relative paths; `undefined` outside a page. */
   readonly location: string | undefined
@@ -51,17 +53,16 @@ export interface Lifecycle {
 
 /**
  * `frozen`: the page goes into the back/forward cache, or the browser stops it in the background; a page may report
- * that twice. `resumed`: the page is back.
+ * this twice. `resumed`: the page runs again.
  */
 export type LifecycleEvent = 'online' | 'offline' | 'visible' | 'hidden' | 'frozen' | 'resumed'
 
 /** The part of the standard LockManager that Instep uses (Web Locks API, section 3.2). */
 export interface Locks {
   /**
-   * Calls `body` when the lock `name` is held, and holds the lock until the promise of `body` settles. `shared`: others
-   * may hold it, too, if they share it. `ifAvailable`: calls `body` with `null` if the lock is not free. `steal`: takes
-   * the lock from its holder. Resolves as `body` does.
-   * Rejects if the lock is stolen or `signal` aborts the request.
+   * Calls `body` when the lock `name` is held, and holds the lock until the promise of `body` settles. `shared`:
+   * several holders may share the lock. `ifAvailable`: calls `body` with `null` if the lock is not free. `steal`: takes
+   * the lock from its holder. Resolves as `body` does. Rejects if the lock is stolen or `signal` aborts the request.
    */
   request(
     name: string,
@@ -115,8 +116,8 @@ export interface WebSocketLike {
 }
 
 /**
- * Declared as a method, so that its parameter is bivariant: the handlers of the standard WebSocket, which require more,
- * are assignable.
+ * The parameter of a method is bivariant, so the handlers of the standard WebSocket, whose events have more fields, are
+ * assignable.
  */
 type Handler<Event> = { handle(event: Event): void }['handle'] | null
 
@@ -126,6 +127,6 @@ export interface WebSocketConstructor {
     protocols?: string[],
     options?: { readonly headers: Readonly<Record<string, string>> },
   ): WebSocketLike
-  /** Whether the headers of the third argument are sent. Otherwise a token goes into the query. */
+  /** Whether the WebSocket sends the headers of the third argument. If not, a token goes into the query. */
   readonly sendsHeaders?: boolean
 }

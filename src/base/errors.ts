@@ -144,7 +144,7 @@ export class StorageError extends SyncError<'StorageError'> {
   }
 }
 
-/** An option is missing or wrong. `option`: its name, for example `endpoints.wsUrl`. */
+/** An option is missing or wrong. `option`: the name of the option, for example `endpoints.wsUrl`. */
 export class ConfigurationError extends SyncError<'ConfigurationError'> {
   readonly option: string
 
@@ -154,7 +154,7 @@ export class ConfigurationError extends SyncError<'ConfigurationError'> {
   }
 }
 
-/** A ConfigurationError about `option`; `what` continues a sentence that begins with its name. */
+/** Returns a ConfigurationError about `option`. `what` continues a sentence that begins with the name of the option. */
 export function wrongOption(option: string, what: string, options?: SyncErrorOptions): ConfigurationError {
   return new ConfigurationError(option, `\`${option}\` ${what}`, options)
 }
@@ -165,8 +165,8 @@ export interface ValidationErrorOptions extends SyncErrorOptions {
 }
 
 /**
- * A write is refused before anything has changed: it breaks its model, or is not JSON. `not_loaded`: the records of its
- * type are not loaded yet.
+ * A write breaks its model, or is not JSON. Nothing has changed. `not_loaded`: the records of its type are not loaded
+ * yet.
  */
 export class ValidationError extends SyncError<'ValidationError'> {
   /** The record's type. */
@@ -184,7 +184,10 @@ export class ValidationError extends SyncError<'ValidationError'> {
   }
 }
 
-/** A transaction will not happen. `reason`: the server's code, or `cancelled`, `discarded` or `migration`. */
+/**
+ * A transaction was rejected, undone or lost. `reason`: the server's code, or a code of the client, such as
+ * `cancelled`, `discarded` or `migration`.
+ */
 export class RejectedError extends SyncError<'RejectedError'> {
   readonly reason: string
   /** The details that the server has sent with its code, unchanged. */
@@ -197,11 +200,14 @@ export class RejectedError extends SyncError<'RejectedError'> {
   }
 }
 
-/** `logout` was called without a choice, or could not send everything. Nothing has changed. */
+/**
+ * There are unsent or rejected transactions, and `logout` was called without `pending`, or `pending: 'flush'` could not
+ * send all of them. The user is still signed in, and no data is deleted.
+ */
 export class PendingError extends SyncError<'PendingError'> {
   /** The number of transactions, of all tabs, that are not sent. */
   readonly pending: number
-  /** The number of transactions, of all tabs, that were rejected and wait for a decision. */
+  /** The number of transactions, of all tabs, that were rejected and are still in the outbox. */
   readonly rejected: number
 
   constructor(pending: number, rejected: number) {
@@ -230,7 +236,7 @@ export class ClosedError extends SyncError<'ClosedError'> {
   }
 }
 
-/** `value` as an Error, for a message or a `cause`: anything can be thrown. */
+/** Returns `value` if it is an Error, and otherwise an Error with `value` as the message. */
 export function toError(value: unknown): Error {
   return value instanceof Error ? value : new Error(String(value))
 }

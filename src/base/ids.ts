@@ -34,7 +34,7 @@ function hex(number: number, digits: number): string {
   return number.toString(16).padStart(digits, '0')
 }
 
-/** Returns a random name that nothing else has. */
+/** Returns a random name of 16 hexadecimal digits. */
 export function randomName(random: Pick<Random, 'bytes'>): string {
   return hexOf(random.bytes(8))
 }

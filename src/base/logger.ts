@@ -12,7 +12,7 @@ export type Debug = Logger['debug']
 /** From the least severe to the most. */
 export const levels = ['debug', 'info', 'warn', 'error'] as const satisfies readonly (keyof Logger)[]
 
-/** A logger whose methods `at` makes. */
+/** Returns a logger. `at` returns the method for each level. */
 export function loggerOf(at: (level: keyof Logger) => (message: string, details?: object) => void): Logger {
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

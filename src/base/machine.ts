@@ -38,8 +38,8 @@ export function transitionOf<
 }
 
 /**
- * Holds the state of a machine and performs its effects. Events that are dispatched meanwhile are handled afterwards,
- * in order.
+ * Holds the state of a machine and performs its effects. An event that is dispatched while another one is being handled
+ * is handled afterwards, in order.
  */
 export class Machine<
   State extends { readonly name: string },
@@ -54,7 +54,7 @@ export class Machine<
   readonly #queue: Event[] = []
   #isRunning = false
 
-  /** `name`: in the lines of `debug`, one for each event. */
+  /** `debug` gets one line for each event, which begins with `name`. */
   constructor(
     initial: State,
     transition: Transition<State, Event, Effect>,

@@ -4,8 +4,8 @@ import type { Environment, Lifecycle } from './environment.ts'
 const maxMs = 4_000
 
 /**
- * The lifecycle of `environment`, which reports a network that is back after a random delay: it may be back for many
- * clients at once. The event `visible` is not delayed, since somebody looks at the page then.
+ * Returns the lifecycle of `environment` with a random delay of the event `online`: the network may be back for many
+ * clients at once. The event `visible` is not delayed, since the user is then looking at the page.
  */
 export function spreadOnline({
   lifecycle,

@@ -13,7 +13,7 @@ export class Timer {
     this.#onFire = onFire
   }
 
-  /** The time when it fires, in ms since the epoch; infinity if it is not set. */
+  /** The time when the timer fires, in ms since the epoch; infinity if it is not set. */
   get at(): number {
     return this.#at
   }

@@ -157,12 +157,12 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
 
   /**
    * Signs the user out on this device: ends every tab of this identity, and deletes the local data. Resolves once both
-   * are done. A later client of the same identity begins anew, with what was kept. Works in every tab, before `start`, and
-   * while syncing is paused. The data of other identities is not touched.
+   * are done. A later client of the same identity starts with an empty database, or with the kept transactions. Works
+   * in every tab, before `start`, and while syncing is paused. The data of other identities is not touched.
    *
-   * Rejects with a PendingError, and changes nothing, if transactions are unsent or rejected and `pending` says nothing
-   * about them; with `flush`, if the client is offline, if the time is over, or if the server has rejected some. Without a
-   * store, `keep` rejects in the same way. Rejects with a StorageError if the data could not be deleted, with a
+   * Rejects with a PendingError, and changes nothing, if transactions are unsent or rejected and `pending` is missing;
+   * with `flush`, if the client is offline, if the time is over, or if the server has rejected some. Without a store,
+   * `keep` rejects in the same way. Rejects with a StorageError if the data could not be deleted, with a
    * ConfigurationError for a wrong option, and with a ClosedError after `close`.
    */
   logout(options: LogoutOptions = {}): Promise<LogoutResult> {
@@ -197,7 +197,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
    *
    * If `mutate` throws, nothing has changed. It throws whatever `body` throws, and:
    * - a ValidationError for a value that breaks its model or is not JSON, and, with the code `not_loaded`, for a record
-   * of   a lazy type that is not loaded;
+   *   of a lazy type that is not loaded;
    * - a ConfigurationError for a wrong option, without a `txUrl`, and if `body` is asynchronous or calls `mutate`;
    * - a RejectedError if a required transaction was rejected;
    * - a ClosedError after `close`.

@@ -58,7 +58,10 @@ export type Merge<M extends ModelDefinitions | Models = ModelDefinitions> = (
 export type MergeMutator<M extends ModelDefinitions | Models> = TypedMutator<DefinitionsOf<M>> &
   UntypedMutator<NameOf<M>>
 
-/** Accepts type names of the type `string`. A literal that is not a declared name is an error. */
+/**
+ * Accepts a type name that is only known at run time, a `string`. A literal name is an error here: `TypedMutator`
+ * accepts the declared ones.
+ */
 interface UntypedMutator<out Name extends string> {
   get<T extends string>(t: T & AnyName<Name | T>, id: string): DataRecord | undefined
   insert<T extends string>(t: T & AnyName<Name | T>, record: Fields): string

@@ -24,7 +24,7 @@ export interface Facts {
   readonly hasFetched: boolean
 }
 
-/** The status of a connection that is wanted. */
+/** The status of the connection while syncing is not stopped. */
 export function connectionStatus(facts: Facts): ConnectionStatus {
   const { phase, socket, feed, online, failure, isRefreshing, retryAt, progress, hasFetched } = facts
   const isRefused = isSyncError(failure, 'UnauthenticatedError')
@@ -49,7 +49,7 @@ export function dataStatus(facts: Facts, connection: ConnectionStatus): DataStat
   return { state: hasFetched && isConnected ? 'current' : 'stale', asOf: inStepAt }
 }
 
-/** The status of a follower's data. `leaderData`: that of the leader's. */
+/** The status of a follower's data. `leaderData`: the status of the leader's data. */
 export function followedStatus({ hasData, feed, inStepAt = 0 }: Facts, leaderData: DataStatus): DataStatus {
   if (!hasData) return leaderData.state === 'loading' ? leaderData : { state: 'none' }
   if (!('asOf' in leaderData)) return { state: 'stale', asOf: inStepAt }
@@ -57,7 +57,7 @@ export function followedStatus({ hasData, feed, inStepAt = 0 }: Facts, leaderDat
   return feed === 'live' ? leaderData : { ...leaderData, state: 'stale' }
 }
 
-/** Whether a socket may soon be open. A first failure, such as a lost socket, does not mean that the next try fails. */
+/** Whether the socket may soon be open. After one failure, such as a lost socket, the next try may succeed. */
 function isOpening(socket: SocketState): boolean {
   return socket.name === 'opening' || (socket.name === 'waiting' && socket.failures === 1)
 }

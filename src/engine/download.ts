@@ -12,9 +12,9 @@ export interface Download extends Replacement {
 }
 
 /**
- * Streams a snapshot into a second copy and onto the disk. A failed download leaves nothing behind. If the disk fails
- * while lazy types were to be on the disk only, the download starts again at once, with all types in memory. `begin`:
- * called for each try, returns what to call with its progress.
+ * Streams a snapshot into a second copy and onto the disk. A failed download leaves nothing stored. If the disk fails
+ * while unused lazy types are to be on the disk only, the download starts again at once, with all types in memory.
+ * `begin` is called for each try, and returns the function that receives the progress.
  */
 export async function download(
   transport: Transport,

@@ -1,7 +1,7 @@
 import type { Parts } from './parts.ts'
 import type { Status } from './status.ts'
 
-/** Stops syncing. Resolves once no request is running, and what was received is stored. */
+/** Stops syncing. Resolves once no request is running, and the received data is stored. */
 export async function halt(parts: Parts, lifecycle: Status['lifecycle']): Promise<void> {
   const { state } = parts
   state.lifecycle = lifecycle
@@ -17,12 +17,12 @@ export async function halt(parts: Parts, lifecycle: Status['lifecycle']): Promis
 
 /** Stops fetching and sending. Resolves once no request is running. */
 export async function stopSchedules({ state, schedule, mutations }: Parts): Promise<void> {
-  // Nothing is sent before the server has answered again.
+  // Send nothing before the server has answered again.
   state.isReached = undefined
   await Promise.all([schedule.stop(), mutations.stop()])
 }
 
-/** Ends the engine for good. Resolves when all pending data and writes are stored. */
+/** Closes the engine for good. Resolves when all pending data and writes are stored. */
 export function close(parts: Parts): Promise<void> {
   const { state, following, mutations } = parts
   state.ending ??= finish(parts, 'closed', async () => {
@@ -72,9 +72,9 @@ async function finish(
   parts.events.clear()
 }
 
-/** Resolves once what was written before is stored. Opens the disk no more. */
+/** Waits until earlier writes are stored, and prevents the disk from opening again. */
 async function sealDisk({ mutations, disk }: Parts): Promise<void> {
-  // Transactions that are not stored yet may have to open the disk first.
+  // Storing transactions may require the disk to be opened.
   await mutations.settled()
   await disk.seal()
 }

@@ -21,9 +21,9 @@ type Shared = Pick<
 
 export interface EngineOptions extends Shared {
   readonly createSocket: (listener: RealtimeSocketListener) => RealtimeSocket
-  /** `leads`: this client stores the data, and locks out the previous leader. */
+  /** `leads`: whether this client stores the data. If so, the previous leader is locked out. */
   readonly openDatabase: (leads: boolean) => Promise<Database>
-  /** Returns the name of a new life of the database. */
+  /** Returns a random name for a new life of the database: see `Database.signOut`. */
   readonly newLife: () => string
   /** Deletes the database, unless another client has it open. */
   readonly destroyDatabase: () => Promise<void>

@@ -6,8 +6,8 @@ import type { Status } from './status.ts'
 export interface EngineState {
   lifecycle: Status['lifecycle']
   /**
-   * Whether the server is reachable: `true` after an answer, `false` after a failure without an answer or an `offline`
-   * event. `undefined` until the first of these since `start`, or since the page is back.
+   * Whether the server is reachable: `true` after a response, `false` after a failure without a response or an
+   * `offline` event. `undefined` until the first of these since `start`, or since the page was resumed.
    */
   isReached?: boolean | undefined
   /** Whether a fetch has succeeded since `start`. */
@@ -18,7 +18,7 @@ export interface EngineState {
   inStepAt?: number | undefined
   /** The progress of the snapshot that is being fetched. */
   progress?: SnapshotProgress | undefined
-  /** Resolves once the engine has ended; `undefined` before it ends. */
+  /** Resolves once the engine has ended; `undefined` until `close` or a sign-out. */
   ending?: Promise<void>
   /** Ends the subscription to the page's lifecycle. */
   unsubscribe: Unsubscribe

@@ -12,7 +12,10 @@ import { Parts } from './parts.ts'
 import type { Status } from './status.ts'
 import type { SyncResult } from './sync-result.ts'
 
-/** Keeps the local copy in step with the server: what an application can ask of its parts. */
+/**
+ * Keeps the local copy in step with the server. The methods are what an application can call; the work is done by
+ * `Parts`.
+ */
 export class Engine {
   readonly #parts: Parts
 
@@ -92,7 +95,7 @@ export class Engine {
     return logout({ clock, newLife, disk, mutations, status, sync, end, destroy }, logoutOptions)
   }
 
-  /** Ends the engine for good. Resolves when all pending data and writes are stored. */
+  /** Closes the engine for good. Resolves when all pending data and writes are stored. */
   close(): Promise<void> {
     return close(this.#parts)
   }

@@ -20,13 +20,13 @@ export interface SyncEvents {
   reset: ResetEvent
   storage: StorageStatus
   /**
-   * Another tab runs newer code, which leads from now on. This tab goes on showing the data, and what it writes is sent by
-   * the newer code. Ask the user to reload.
+   * Another tab runs newer code, and leads from now on. This tab still shows the data, and the newer code sends its
+   * writes. Ask the user to reload.
    */
   outdated: OutdatedEvent
 }
 
-/** `version`: that of the models in the newer code. It may be the same if only Instep is newer. */
+/** `version`: the version of the models in the newer code. It may be the same if only Instep is newer. */
 export interface OutdatedEvent {
   readonly version: number
 }

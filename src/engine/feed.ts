@@ -1,6 +1,7 @@
 import type { Debug } from '../base/logger.ts'
 import type { DeltaMessage } from '../protocol/delta.ts'
-import type { Hello, Push } from '../protocol/push.ts'
+import type { Hello } from '../protocol/hello.ts'
+import type { Push } from '../protocol/push.ts'
 import { ofBroken } from './anomalies.ts'
 import type { Fetcher } from './fetcher.ts'
 import type { LocalCopy } from './local-copy.ts'
@@ -8,10 +9,12 @@ import type { Outcome } from './position.ts'
 import { PushBuffer } from './push-buffer.ts'
 import type { Reporter } from './reporter.ts'
 
-/** After this many deltas that end below the `sid` of the hello, the server has no more changes for this client. */
+/**
+ * After this many deltas below the `sid` of the hello, the client no longer waits for the rest: the server has no more.
+ */
 const maxDeltas = 4
 
-/** The maximum number of frames of a push. A larger one is fetched as a delta. */
+/** The maximum number of frames of a push that is applied. Instead of a larger push, a delta is fetched. */
 const maxFrames = 2_000
 
 export interface FeedOptions {
@@ -37,7 +40,7 @@ export type Urgency = 'hurry' | 'want' | 'hint' | 'confirm'
 export interface FeedListener {
   /** Changes are missing, or may be missing: fetch. */
   missing(urgency: Urgency): void
-  /** A message came. */
+  /** A message has arrived. */
   heard(): void
   /** A push was applied. */
   applied(outcome: Outcome): void
@@ -48,8 +51,8 @@ export interface FeedListener {
 }
 
 /**
- * Handles the pushes of one source: the socket or, in a tab that follows, the leader. After every opening of the source,
- * pushes are held back until the client has caught up: until a delta that was requested after the opening is applied, and
+ * Handles the pushes of one source: the socket or, in a follower, the leader. After every opening of the source, pushes
+ * are held back until the client has caught up: until a delta that was requested after the opening is applied, and
  * reaches the `sid` of the source's hello.
  */
 export class Feed {
@@ -87,7 +90,7 @@ export class Feed {
     return this.#state !== 'closed' && this.#named > (this.#options.copy.position?.confirmed ?? 0)
   }
 
-  /** A source is open. */
+  /** Call when a source is open. */
   open(): void {
     this.#began = false
     this.#deltas = 0
@@ -117,7 +120,7 @@ export class Feed {
     if (this.#state === 'live') this.#release()
   }
 
-  /** There is no source any more. Drops the held pushes. */
+  /** Call when the source is closed. Drops the held pushes. */
   close(): void {
     this.#state = 'closed'
     this.#held.take()
@@ -125,7 +128,7 @@ export class Feed {
 
   #hasCaughtUp(kind: 'bootstrap' | 'delta'): boolean {
     const confirmed = this.#options.copy.position?.confirmed ?? 0
-    // A delta has to follow a snapshot, unless there is no position to ask for one.
+    // A snapshot is not enough: a delta has to follow, unless there is no position to request it from.
     const isEnough = kind === 'delta' || confirmed <= 0
     if (!this.#began || !isEnough) return false
     this.#deltas += 1
@@ -169,7 +172,7 @@ export class Feed {
       case 'delta':
         name(push.delta.sid)
         if (this.#state !== 'live' || fetcher.bootstrapping) this.#held.add(push.delta)
-        // A response is applied in turns.
+        // Unlike a push, a fetched delta is applied in short turns.
         else if (push.delta.frames.length > maxFrames) listener.missing('want')
         else this.#take(push.delta)
     }

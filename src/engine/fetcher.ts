@@ -16,9 +16,6 @@ import type { Reporter } from './reporter.ts'
 import { ResyncPolicy } from './resync-policy.ts'
 import type { SyncResult } from './sync-result.ts'
 
-/** After this many refusals with the same status in a row, the client stops asking for the delta and bootstraps. */
-const maxRefusals = 3
-
 export interface FetcherOptions {
   readonly transport: Transport
   readonly copy: LocalCopy
@@ -38,7 +35,6 @@ export class Fetcher {
   readonly #options: FetcherOptions
   readonly #guard: LoopGuard
   readonly #resets: ResyncPolicy
-  #refusals = noRefusals
   #bootstrapping = false
   /** The number of downloads since the last complete one. */
   #attempts = 0
@@ -55,8 +51,9 @@ export class Fetcher {
   }
 
   /**
-   * Brings the copy up to date: by a delta, or by a bootstrap, which may follow a delta that was not enough. `asked`: the application asked for the fetch. Such fetches are not limited in
-   * number; others fail with a ProtocolError of code `loop` if they repeat too fast.
+   * Brings the copy up to date: by a delta, or by a bootstrap, which may follow a delta that was not enough. `asked`:
+   * the application asked for the fetch. Such fetches are not limited in number; others fail with a ProtocolError of
+   * code `loop` if they repeat too fast.
    */
   async fetch(signal: AbortSignal, asked: boolean): Promise<SyncResult> {
     const { copy } = this.#options
@@ -103,7 +100,7 @@ export class Fetcher {
     } catch (error) {
       return this.#afterFailure(error)
     }
-    this.#refusals = noRefusals
+    this.#resets.arrived()
     reporter.anomalies(ofBroken(delta))
     let changes = 0
     const reset = await copy.takeInTurns(delta, { since, results }, (outcome) => {
@@ -158,12 +155,11 @@ export class Fetcher {
     const { head, rows, broken } = loaded
     reporter.anomalies(ofBroken({ kind: 'row', broken, sid: head.sid }))
     if (!isComplete(loaded)) reporter.anomalies([ofCount(head.count, rows + broken.length, head.sid)])
-    // If the disk did not take lazy types that are not in memory either, download the snapshot again.
+    // If neither disk nor memory has the lazy types, download the snapshot again.
     const repair = { at: repairedAt ?? this.#resets.repairedAt }
     if (!(await copy.replace(loaded, results, repair))) return this.#replace(signal, repairedAt)
     this.#resets.made(head.sid, repairedAt)
     this.#attempts = 0
-    this.#refusals = noRefusals
     if (reason) listener.reset({ reason, since: position?.shown ?? 0 })
     return { kind: 'bootstrap', sid: head.sid, changes: rows }
   }
@@ -172,10 +168,7 @@ export class Fetcher {
   #afterFailure(error: unknown): undefined {
     const failure = failureOf(error)
     if (failure.kind === 'reset') return this.#reset('gone', error)
-    if (failure.kind !== 'refused') throw error
-    const { status, count } = this.#refusals
-    this.#refusals = { status: failure.status, count: failure.status === status ? count + 1 : 1 }
-    if (this.#refusals.count < maxRefusals) throw error
+    if (failure.kind !== 'refused' || !this.#resets.refused(failure.status)) throw error
     return this.#reset('refused', error)
   }
 
@@ -183,8 +176,6 @@ export class Fetcher {
     if (!this.#resets.reset(reason)) throw error
   }
 }
-
-const noRefusals = { status: 0, count: 0 }
 
 function discontinuous(reason: ResetReason): ProtocolError {
   return new ProtocolError(

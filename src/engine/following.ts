@@ -24,10 +24,10 @@ import type { Status } from './status.ts'
  */
 const askEveryMs = 1_400
 
-/** How long a tab in which the user signs out waits for the others to end, in ms. */
+/** The maximum time that a tab waits for the others to leave when the user signs out in it, in ms. */
 const answerMs = 1_000
 
-/** A delta of more frames is not sent to the other tabs: they read it from the disk once it is stored. */
+/** The maximum number of frames of a delta that is sent to the other tabs. They read a larger one from the disk. */
 const maxFrames = 200
 
 export interface FollowingOptions {
@@ -45,7 +45,7 @@ export interface FollowingOptions {
 }
 
 export interface FollowingListener {
-  /** Following has begun or ended, or the leader's status has changed. */
+  /** Following has begun or ended, or the status of the leader has changed. */
   followed(): void
   /** Another tab has taken the lead from this one. */
   overtaken(): void
@@ -53,7 +53,7 @@ export interface FollowingListener {
   silent(): void
   /** Another tab has changed the stored transactions. */
   outbox(news: OutboxNews): void
-  /** Some changes of the stored transactions may not have been heard of. */
+  /** This tab may have missed changes of the stored transactions. */
   outboxUnknown(): void
   /** A follower asks for a fetch. Resolves once its result is stored. */
   sync(): Promise<unknown>
@@ -72,23 +72,23 @@ interface Leader {
 }
 
 /**
- * Connects this tab with the others of the same database. A follower shows what the leader has received and stored: the
- * leader is the source of its feed in place of the socket, and it reads the disk in place of the server. A tab that hears
- * no leader, or cannot read what it stores, does not follow: it asks the server itself.
+ * Connects this tab with the others of the same database. For a follower, the leader replaces the socket as the source
+ * of the feed, and the disk replaces the server as the source of fetches. A tab that hears no leader, or cannot read
+ * what the leader stores, does not follow: it fetches from the server.
  */
 export class Following {
   readonly #options: FollowingOptions
   readonly #channel: TabChannel<SharedStatus>
   readonly #asking: Timer
   #leader: Leader | undefined
-  /** The highest term that was heard of. */
+  /** The highest term of a leader that this tab has heard of: see `Database.term`. */
   #term = 0
   /** The term whose data this tab could not read. */
   #unreadable: number | undefined
   #unanswered = 0
-  /** Whether the next message of the leader counts as that of another one: what came before may have been missed. */
+  /** Whether to treat the next `lead` message as that of another leader, because messages before it may be lost. */
   #beginsAnew = false
-  /** The status that other tabs were told last. */
+  /** The status that was sent to the other tabs last. */
   #told: Status | undefined
   readonly #syncs = new Map<number, (error: SyncError | undefined) => void>()
   #count = 0
@@ -108,7 +108,7 @@ export class Following {
       onNewer: (newer) => listener.outdated(newer),
       onLoss: (from) => {
         listener.outboxUnknown()
-        // The answer says where the leader is.
+        // The answer has the leader's position.
         if (from === this.#leader?.id) this.#channel.post({ type: 'ask' })
       },
     })
@@ -120,7 +120,7 @@ export class Following {
     return this.#leader?.status
   }
 
-  /** Whether messages of other tabs are heard. */
+  /** Whether this tab receives the messages of other tabs. */
   get hears(): boolean {
     return this.#channel.isOpen
   }
@@ -139,7 +139,10 @@ export class Following {
     this.ask()
   }
 
-  /** The client is closed, or the page goes into the back/forward cache, where a channel would not let it stay. */
+  /**
+   * Call when the client is closed, and when the page goes into the back/forward cache: an open channel would keep it
+   * out.
+   */
   close(): void {
     this.leave()
     this.#channel.post({ type: 'left' })
@@ -147,8 +150,8 @@ export class Following {
   }
 
   /**
-   * Tells the other tabs that the user has signed out. Resolves with the number of tabs that have not ended `answerMs`
-   * later.
+   * Notifies the other tabs that the user has signed out. Resolves when all of them have left, or after `answerMs`,
+   * with the number of tabs that have not left.
    */
   announceSignOut(): Promise<number> {
     const { environment, disk } = this.#options
@@ -170,7 +173,7 @@ export class Following {
     return this.#answers
   }
 
-  /** Tells the other tabs where this one is, if it leads, once what it has is stored. */
+  /** Sends the other tabs the position of this tab, if this tab leads, once the data is stored. */
   async announce(): Promise<void> {
     const { disk, copy, isRunning, status } = this.#options
     const { name } = copy
@@ -188,7 +191,7 @@ export class Following {
     this.#channel.post({ type: 'lead', lead })
   }
 
-  /** Passes a delta that this tab has received on to the followers. */
+  /** Sends a delta that this tab has received to the followers. */
   forward(delta: DeltaMessage): void {
     const { disk } = this.#options
     const isEmpty = delta.frames.length === 0 && delta.sid === delta.since
@@ -197,12 +200,12 @@ export class Following {
     else this.#channel.post({ type: 'delta', delta })
   }
 
-  /** Tells the other tabs of a change of the stored transactions. */
+  /** Sends the other tabs a change of the stored transactions. */
   tellOutbox(entries: OutboxNews): void {
     this.#channel.post({ type: 'outbox', entries })
   }
 
-  /** Tells the followers of the status, if it has changed. */
+  /** Sends the followers the status, if it has changed. */
   tellStatus(): void {
     const { disk, status } = this.#options
     if (!disk.leads || this.#channel.peers === 0) return
@@ -236,12 +239,12 @@ export class Following {
     if (error) throw error
   }
 
-  /** Lets the leader continue after a 401, whichever tab that is by now. */
+  /** Lets the leader continue after a 401. Goes to all tabs, since the leader may have changed. */
   resume(token: string | undefined): void {
     this.#channel.post({ type: 'resume', token })
   }
 
-  /** Asks which tab leads. The answer counts as that of another leader: what came before may have been missed. */
+  /** Asks which tab leads. The answer counts as that of another leader, because messages before it may be lost. */
   ask(): void {
     this.#unanswered = 0
     this.#beginsAnew = true
@@ -249,8 +252,8 @@ export class Following {
   }
 
   /**
-   * Only a visible tab asks, and one that waits for a `sync`: the timers of a hidden one stand still, and it asks when it
-   * comes to the front.
+   * Asks whether the leader is still there, if this tab is visible or waits for a `sync`. In a hidden tab, timers are
+   * slow; it asks when it becomes visible.
    */
   #askAgain(): void {
     const { environment, listener } = this.#options
@@ -307,7 +310,7 @@ export class Following {
         return
       case 'left':
         this.#onLeft()
-        // It may have written something that it could tell nobody.
+        // The tab that left may have stored a transaction without a message.
         listener.outboxUnknown()
     }
   }
@@ -318,7 +321,7 @@ export class Following {
     const isEarlier = lead.term < this.#term && from !== this.#leader?.id
     if (isEarlier || !isRunning()) return
     if (disk.leads) {
-      // A tab that is about to take the lead still hears the leader before it.
+      // While this tab is becoming the leader, the previous leader may still send messages.
       if (disk.term !== undefined && lead.term > disk.term) listener.overtaken()
       return
     }
@@ -339,14 +342,14 @@ export class Following {
       feed.open()
       feed.hear({ kind: 'hello', hello: { sid: lead.sid } })
     } else feed.hear({ kind: 'position', sid: lead.sid })
-    // The leader then knows that it is heard.
+    // This message tells the leader that it has a follower.
     if (isOther) this.#channel.post({ type: 'ask' })
     // A message may have been lost.
     if (isOther || status().writes.pending > 0) listener.outboxUnknown()
     listener.followed()
   }
 
-  /** Follows no longer. What this tab writes is still told to the others. */
+  /** Stops following. The other tabs still hear of the transactions that this tab stores. */
   leave(): void {
     const { feed, listener } = this.#options
     this.#asking.clear()

@@ -27,13 +27,16 @@ export interface LazyListener {
   lost(error: SyncError): void
 }
 
-/** The types that stay on disk until their first use, and the changes of their records until then. */
+/** Loads the types that stay on disk until their first use, and keeps the changes of their records until then. */
 export class LazyTypes {
   readonly #options: LazyTypesOptions
   readonly #unused: Set<string>
   /** The changes of each record since it was left on the disk: one op, or a removal followed by an update. */
   readonly #kept = new Map<string, readonly RowOp[]>()
-  /** The position of the data when it was left on the disk. The disk now holds this position or a later one. */
+  /**
+   * The position of the data when the unused types were left on the disk. The stored position is this one or a later
+   * one.
+   */
   #base: HistoryPosition | undefined
   /** The position up to which `#kept` has the changes. */
   #keptTo = Number.NEGATIVE_INFINITY
@@ -64,7 +67,7 @@ export class LazyTypes {
     }
   }
 
-  /** Stops loading while a snapshot replaces the data on the disk. Ends with `replaced` or `resume`. */
+  /** Stops loading while a snapshot replaces the data on the disk. Call `replaced` or `resume` afterwards. */
   pause(): void {
     this.#isPaused = true
   }
@@ -83,8 +86,8 @@ export class LazyTypes {
   }
 
   /**
-   * Adds the types that came into use during the download, and are on the disk only. Resolves with the error if reading
-   * them fails.
+   * Adds to `staging` the types that were used first during the download, and are on the disk only. Resolves with the
+   * error if reading them fails.
    */
   async fill(staging: Staging, head: HistoryPosition): Promise<SyncError | undefined> {
     const types = this.#used((t) => staging.unloaded.has(t))
@@ -146,9 +149,8 @@ export class LazyTypes {
   }
 
   /**
-   * Adds the stored records of `types` to `staging`. The stored position is above `sid` if another client has
-   * stored more of the same history meanwhile. Throws a StorageError of code `unreadable` for older data or
-   * another history.
+   * Adds the stored records of `types` to `staging`. The stored position may be above `sid`, if another client has
+   * stored more of the same history. Throws a StorageError of code `unreadable` for older data or another history.
    */
   async #read(
     types: ReadonlySet<string>,
@@ -168,8 +170,8 @@ export class LazyTypes {
   }
 
   /**
-   * The kept ops of `types`, or none if the data that is stored up to `sid` includes all of them: it may have removed a
-   * record since.
+   * The kept ops of `types`. None if the data that is stored up to `sid` includes all of them: a kept op could bring
+   * back a record that was removed since.
    */
   #keptAfter(sid: number, types: ReadonlySet<string>): readonly RowOp[] {
     return sid < this.#keptTo ? this.#keptOf(types) : []

@@ -10,7 +10,7 @@ export interface LeaderStatus {
   readonly paused?: string | undefined
 }
 
-/** The same, as it is sent to other tabs. */
+/** The {@link LeaderStatus}, as a message to other tabs. */
 export interface SharedStatus {
   readonly data: DataStatus
   readonly paused?: string | undefined

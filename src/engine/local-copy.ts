@@ -45,15 +45,20 @@ export interface LocalCopyOptions {
 
 /** The callbacks of a local copy. */
 export interface CopyListener {
-  /** A first or a larger part of the first snapshot is shown. */
+  /** A part of the first snapshot is shown. */
   shownInPart(): void
-  /** The data was replaced. `types`: only lazy types were loaded, namely these. */
+  /** The data was replaced. With `types`, only the records of these lazy types were loaded. */
   replaced(types?: ReadonlySet<string>): void
   /** The repair state that was stored before a restart. */
   restored(repair: Restored['repair']): void
-  /** The stored data ends at another position than memory: fetch a delta from `since` on. */
+  /**
+   * The stored data ends at another position than memory: fetch a delta from `since` on, which brings them together.
+   */
   diverged(): void
-  /** A delta of the present history has come, applied or not: the response to a request from `delta.since` on, or a push. */
+  /**
+   * A delta of the current history has arrived, applied or not. It is a push, or the response to a request from
+   * `delta.since` on.
+   */
   received(delta: DeltaMessage): void
   /** After a restore or a load, `ops` turned out to be updates of records that do not exist here. */
   unknownRecords(ops: readonly RowOp[]): void
@@ -69,7 +74,10 @@ export interface Replacement {
 /** The request of a delta. */
 export interface Asked {
   readonly since: number
-  /** How many results of writes the server had sent before the request: the response contains the effect of all of them. */
+  /**
+   * The number of results of writes that had arrived before the request: the response contains the effects of all of
+   * them.
+   */
   readonly results: number
 }
 
@@ -83,8 +91,8 @@ export class LocalCopy {
   readonly #lazy: LazyTypes
   #position: Position | undefined
   /**
-   * The end of the stored data, if this client has begun to store the data at another position than that of memory: the
-   * next delta is asked from there on.
+   * The end of the stored data, if this client stores the data and memory has another position. The next delta is then
+   * requested from the lower of the two positions.
    */
   #storedTo: number | undefined
   #placedAt: number | undefined
@@ -151,14 +159,14 @@ export class LocalCopy {
     return confirmed === undefined ? undefined : Math.min(confirmed, this.#bridged ?? confirmed)
   }
 
-  /** This client stores the data from now on: continues the stored data. Never rejects. */
+  /** Call when this client has become the leader. Continues the stored data. Never rejects. */
   async lead(): Promise<void> {
     this.#storedTo = undefined
     if (!this.#position) return this.restore()
     try {
       const { database } = this.disk
       const [stored, caller] = await Promise.all([database.position(), database.readCaller()])
-      // The leader before has stored the data, and with it its owner.
+      // The previous leader has stored the data, and with it the owner of the data.
       this.callerCheck.caller = caller ?? this.callerCheck.caller
       if (!stored || isOtherEpoch(this.#position, stored.epoch)) this.disk.lose()
       else {
@@ -171,8 +179,8 @@ export class LocalCopy {
   }
 
   /**
-   * Brings the data in memory to where the leader has stored it. Resolves with `undefined` if what is stored is older
-   * than the data in memory and does not continue it: read it later. Rejects with a StorageError if it cannot be read.
+   * Brings the data in memory to the position that the leader has stored. Resolves with `undefined` if the stored data
+   * is older than memory and does not continue it: read it later. Rejects with a StorageError if it cannot be read.
    */
   async readStored(): Promise<SyncResult | undefined> {
     const { confirmed: since, epoch } = this.#position ?? {}
@@ -202,7 +210,10 @@ export class LocalCopy {
     return this.#replica.stage(isStored ? this.#lazy.unused : undefined)
   }
 
-  /** Read this number before each fetch, and pass it to `take` or `replace` with the response. */
+  /**
+   * The number of results of writes so far. Read it before each fetch, and pass it to `take` or `replace` with the
+   * response.
+   */
   get results(): number {
     return this.#options.acknowledgements.results
   }
@@ -243,8 +254,8 @@ export class LocalCopy {
   }
 
   /**
-   * As `take`, for a response. A large one is applied in parts, and other tasks run in between. Calls `onPart` with the
-   * outcome of each. Resolves with the reason for a bootstrap, if one has to follow.
+   * As `take`, for a response. A large response is applied in parts, and other tasks run in between. Calls `onPart`
+   * with the outcome of each part. Resolves with the reason for a bootstrap, if one has to follow.
    */
   async takeInTurns(
     delta: DeltaMessage,
@@ -252,7 +263,7 @@ export class LocalCopy {
     onPart: (outcome: Outcome) => void,
   ): Promise<ResetReason | undefined> {
     const pauseIfLong = yieldAfter(this.#options.clock, turnMs)
-    // While the disk is behind memory, the response is stored as one entry.
+    // Until the stored data is at the position of memory, the response is stored as one entry.
     const parts =
       this.#bridged === undefined ? partsOf(delta, asked.since) : [{ ...delta, since: asked.since }]
     for (const part of parts) {
@@ -294,7 +305,10 @@ export class LocalCopy {
     return true
   }
 
-  /** Shows nothing from now on, whatever still arrives. `pending`: the ids of the transactions that are shown. */
+  /**
+   * Removes all data from memory, and shows none that still arrives. `pending`: the ids of the transactions that are
+   * shown.
+   */
   empty(pending: readonly string[]): void {
     this.#isEmpty = true
     this.#position = undefined
@@ -310,7 +324,10 @@ export class LocalCopy {
     return this.disk.leads ? this.#storedTo : undefined
   }
 
-  /** Memory is at `confirmed`, and the disk at `sid`, of the same history. */
+  /**
+   * Stores further deltas if the stored position `sid` equals that of memory. If not, asks for a delta. Both positions
+   * are of the same history.
+   */
   #continue(sid: number): void {
     const isEqual = sid === this.#position?.confirmed
     this.#storedTo = isEqual ? undefined : sid
@@ -318,12 +335,12 @@ export class LocalCopy {
     else this.#options.listener.diverged()
   }
 
-  /** Stores the response to a delta that begins at the end of the stored data, if it ends at the end of memory. */
+  /** Stores a response that reaches from the end of the stored data to the position of memory. */
   #bridge(delta: DeltaMessage, { entry, reset }: Outcome, asked: Asked | undefined): void {
     const { sid, kind, broken, epoch } = delta
     const since = this.#storedTo
     if (since === undefined || !asked || reset) return
-    // Rows tell nothing of removals. A server that is behind the disk has lost what the disk has.
+    // A delta of whole rows has no removals. A server whose history ends before the stored data has lost changes.
     if (kind === 'row' || sid < since) this.disk.lose()
     else if (asked.since <= since && sid > since && sid === this.#position?.confirmed) {
       this.#storedTo = undefined
@@ -338,12 +355,12 @@ export class LocalCopy {
     this.disk.record({ ...entry, ends: this.#options.acknowledgements.toEnd }, later)
   }
 
-  /** Stores the caller whose data this is. Call before storing the data. Never rejects. */
+  /** Stores the user who owns the data. Call before storing the data. Never rejects. */
   #storeCaller(): Promise<void> {
     return this.disk.database.storeCaller(this.callerCheck.caller).catch(() => {})
   }
 
-  /** Reads all that is stored into a second copy. */
+  /** Reads the stored data into a second copy. */
   async #readStaging() {
     const staging = this.stage()
     let count = 0

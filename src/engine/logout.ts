@@ -26,7 +26,7 @@ export interface LogoutResult {
   readonly kept: number
   /** Deleted by `discard`. The server may have some of them, if a request was under way. */
   readonly discarded: number
-  /** How many of those that were kept or discarded had been rejected. */
+  /** How many of the kept or discarded transactions were rejected ones. */
   readonly rejected: number
   /** The number of tabs that did not answer, and may be frozen. They end as soon as they run again. */
   readonly silentTabs: number
@@ -46,8 +46,8 @@ export interface LogoutParts {
   readonly destroy: () => Promise<void>
 }
 
-/** The time between two looks at what is still unsent, in ms. */
-const lookMs = 50
+/** The time between two checks for unsent transactions, in ms. */
+const pollMs = 50
 
 const expected: { readonly [Name in keyof Required<LogoutOptions>]: Check } = {
   pending: [
@@ -65,7 +65,7 @@ export async function logout(parts: LogoutParts, options: LogoutOptions): Promis
   const { pending, rejected, isKept } =
     flushed ?? (await signOut(parts, choice === 'flush' ? undefined : choice))
   const silentTabs = await parts.end()
-  // A silent process on a file may still write to it.
+  // A process that did not answer may still write to the file of the database.
   if (!isKept && silentTabs === 0) await parts.destroy().catch(() => {})
   const count = pending + rejected
   return {
@@ -77,7 +77,10 @@ export async function logout(parts: LogoutParts, options: LogoutOptions): Promis
   }
 }
 
-/** Empties the database. Rejects with a PendingError, and changes nothing, if that needs a choice. */
+/**
+ * Empties the database. Rejects with a PendingError, and changes nothing, if there are unsent or rejected transactions
+ * and `pending` is `undefined`.
+ */
 async function signOut(
   { newLife, disk, mutations }: LogoutParts,
   pending: SignOut['pending'],
@@ -98,20 +101,20 @@ async function flush(parts: LogoutParts, timeoutMs: number): Promise<SignedOut &
     return lifecycle === 'running' && connection.state !== 'offline' && clock.now() < end
   }
   const wait = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve))
-  // The server may be reachable again.
+  // A fetch shows whether the server is reachable, which sending requires.
   await Promise.race([sync().catch(() => {}), wait(timeoutMs)])
   for (;;) {
     mutations.readAgain()
     do {
       for (const transaction of mutations.unsent) seen.add(transaction)
-      await wait(lookMs)
+      await wait(pollMs)
     } while (mutations.unsent.length > 0 && canWait())
     try {
       const signedOut = await signOut(parts, undefined)
       const sent = [...seen].filter(({ state }) => state === 'accepted' || state === 'synced').length
       return { ...signedOut, sent }
     } catch (error) {
-      // A tab has written meanwhile: send that, too.
+      // Another tab has written a transaction meanwhile: send it, too.
       const isUnsent = isSyncError(error, 'PendingError') && error.pending > 0
       if (!isUnsent || !canWait()) throw error
     }

@@ -44,7 +44,7 @@ function update(parts: Parts): void {
   const wanted = leader?.connection ?? connectionStatus(facts)
   const connection = isWanted ? wanted : { state: 'idle' as const }
   const writes = mutations.status(connection)
-  // Only the leader knows of the transactions of all tabs at once.
+  // Only the leader is sure to know the transactions of all tabs.
   const isKnown = disk.term !== undefined
   originStorage.note(lifecycle === 'signed-out' ? 0 : isKnown ? writes.pending : undefined)
   const wasFaulty = board.status.storage.reason !== undefined
@@ -59,7 +59,7 @@ function update(parts: Parts): void {
   })
   following.tellStatus()
   if (!wasFaulty || board.status.storage.reason !== undefined) return
-  // Tabs that found nothing to read may follow, or this one.
+  // Now that storing works again, other tabs can follow this one, or this tab can follow the leader.
   if (disk.leads) void following.announce()
   else if (!leader) following.ask()
   void originStorage.read()

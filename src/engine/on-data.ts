@@ -4,13 +4,13 @@ import type { Parts } from './parts.ts'
 /** Handles the events of the data in memory. */
 export function onData(parts: Parts): CopyListener {
   return {
-    // The time that listeners take counts as the time of showing a part.
+    // Call listeners at once, so that their time counts as time of showing the part.
     shownInPart: () => parts.commit.now(),
     received: (delta) => parts.following.forward(delta),
     replaced(types) {
       parts.commit.mark()
       if (!types) void parts.originStorage.read()
-      // The leader checks the data that all tabs have.
+      // The leader checks the data for all tabs.
       if (parts.following.leader) return
       void parts.modelCheck.replaced(types)
       if (!types) void parts.following.announce()

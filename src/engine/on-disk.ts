@@ -38,7 +38,7 @@ export function onDisk(parts: Parts): DiskListener {
       parts.schedule.tell('want')
     },
     storage(failure) {
-      // A follower that cannot store what it writes has to send that itself.
+      // A follower that cannot store its transactions has to send them itself.
       if (parts.disk.outbox.refused) parts.following.leave()
       if (failure) {
         parts.options.logger.warn(failure.message, { error: failure })

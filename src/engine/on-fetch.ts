@@ -47,7 +47,7 @@ export function onFetching(parts: Parts): FetchListener {
       const { schedule, socket, events } = parts
       // The snapshot of a repair may end below the previous position: fetch the changes since then.
       if (event.reason === 'repair') schedule.tell('want')
-      // The socket, and what it has brought, belong to the previous history.
+      // The socket and its messages belong to the previous history.
       else socket.renew()
       parts.later(() => events.emit('reset', event))
     },
@@ -71,13 +71,13 @@ function onReached({ state, schedule, mutations }: Parts): void {
   if (hadFailed || !wasReached) mutations.reached(hadFailed)
 }
 
-/** Reads what the leader has stored. Resolves with `undefined` if that fails: this tab then follows no longer. */
+/** Reads the data that the leader has stored. If that fails, stops following, and resolves with `undefined`. */
 async function readStored({ following, copy, feed, polls }: Parts): Promise<SyncResult | undefined> {
   try {
     const result = await copy.readStored()
     if (!following.leader) return undefined
     if (result) feed.fetched('delta')
-    // The disk is behind what the leader has sent.
+    // The leader has not yet stored all that it has sent.
     else polls.missing('hint')
     return result ?? { kind: 'delta', sid: copy.position?.confirmed ?? 0, changes: 0 }
   } catch {

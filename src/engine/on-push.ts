@@ -47,7 +47,7 @@ export function onPush(parts: Parts): FeedListener {
   }
 }
 
-/** Opens another socket. A tab that follows asks the leader where it is. */
+/** Opens another socket. A follower asks the leader for its position instead. */
 export function openAgain({ following, socket }: Parts): void {
   if (following.leader) following.ask()
   else socket.renew()

@@ -13,7 +13,7 @@ export function onTabs(parts: Parts): FollowingListener {
         const connection = leader.connection.state
         parts.state.isReached =
           connection === 'offline' ? false : connection === 'socket' || connection === 'polling' || undefined
-        // To read the disk takes neither the server nor credentials.
+        // A follower reads the disk, which needs neither the server nor credentials.
         if (phase === 'paused' || phase === 'waiting') parts.tell('resume')
       } else parts.tell('want')
       parts.commit.mark()

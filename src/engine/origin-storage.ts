@@ -34,7 +34,7 @@ export class OriginStorage {
     void this.read()
   }
 
-  /** Notes the number of pending transactions; `undefined` if another client does. */
+  /** Notes the number of pending transactions. `undefined`: another client notes it. */
   note(pending: number | undefined): void {
     this.#mark?.set(pending)
   }
@@ -57,7 +57,7 @@ export class OriginStorage {
 
   /** Asks the browser to keep the data. Resolves with whether it does. */
   async requestPersistence(): Promise<boolean> {
-    // At once: a browser may ask the user only while it handles a click.
+    // Do not wait before this call: a browser may ask the user only while it handles a click.
     const isKept = await this.#manager?.persist?.().catch(() => false)
     await this.read()
     return isKept ?? false

@@ -15,9 +15,9 @@ export interface PartialSnapshotOptions {
 }
 
 /**
- * Shows parts of a slow first snapshot while the rest is on its way. Each part has at least twice as many rows as the
- * last, also if the download fails and another one begins. Showing, including listeners, takes at most a tenth of the
- * time.
+ * Shows parts of a slow first snapshot while the rest is being downloaded. Each part has at least twice as many rows as
+ * the part before it, also if the download fails and starts again. Showing, including listeners, takes at most a tenth
+ * of the time.
  */
 export class PartialSnapshot {
   readonly #options: PartialSnapshotOptions

@@ -39,8 +39,8 @@ export interface Handlers {
 }
 
 /**
- * The parts of an engine. A part has references only to parts that are created before it; what it needs of a later one,
- * it gets as a function. Each part reports its events to a handler, which may read and change all parts.
+ * Creates the parts of an engine. A part has references only to parts that are created before it, and reaches later
+ * ones by functions. Each part reports its events to a handler, which may read and change all parts.
  */
 export class Parts {
   readonly options: EngineOptions

@@ -9,7 +9,10 @@ const confirmWithinMs = 500
 /** The minimum time between two fetches that follow hints, in ms. It doubles with each futile fetch. */
 const hintEveryMs = 1_000
 
-/** After this many futile fetches in a row, half a minute, the server is at fault. */
+/**
+ * The number of futile fetches in a row, within about half a minute, after which the client reports a fault of the
+ * server.
+ */
 const maxFutile = 6
 
 export interface PollScheduleOptions {
@@ -33,7 +36,9 @@ export class PollSchedule {
   /** The number of fetches in a row that ended at `#sid` although the server has named a higher position. */
   #futile = 0
   #sid = 0
-  /** The next fetch is due to silence of a live source. If that fetch brings changes, the source delivers nothing. */
+  /**
+   * Whether the next fetch is made because a live source was silent. If it brings changes, the source delivers nothing.
+   */
   #suspicious = false
 
   constructor(options: PollScheduleOptions) {
@@ -52,7 +57,10 @@ export class PollSchedule {
     this.#soon.clear()
   }
 
-  /** Call when a fetch begins. Returns whether changes in its response prove that the source of the feed delivers nothing. */
+  /**
+   * Call when a fetch begins. Returns whether changes in its response prove that the source of the feed delivers
+   * nothing.
+   */
   began(): boolean {
     const suspicious = this.#suspicious
     this.#suspicious = false
@@ -69,7 +77,7 @@ export class PollSchedule {
     if (!isBehind || sid !== this.#sid) this.#futile = 0
     this.#sid = sid
     if (!isBehind || !this.#polls) return
-    // Ask less and less often: no delta ever reaches a position that does not exist on the server.
+    // Fetch less and less often: the named position may not exist on the server, and then no delta reaches it.
     this.#soon.within(this.#hintEveryMs)
     this.#futile += 1
     if (this.#futile !== maxFutile) return
@@ -80,7 +88,7 @@ export class PollSchedule {
     return Math.min(hintEveryMs * 2 ** this.#futile, this.#options.pollInterval)
   }
 
-  /** Call when the server has sent anything: silence starts from here. */
+  /** Call when the server has sent anything: the time of silence starts again. */
   heard(): void {
     if (this.#polls) this.#poll.set(this.#options.pollInterval)
   }

@@ -8,8 +8,10 @@ import type { Rows } from '../records/replica.ts'
 import type { ResetReason } from './events.ts'
 
 /**
- * The position of the local copy. Up to `confirmed`, no change is missing; the stored position never exceeds it. A push
- * without `since` is shown at once, but changes before it may be missing. Such a push is unconfirmed, and is applied on
+ * The position of the local copy. Up to `confirmed`, no change is missing. The stored position is never above
+ * `confirmed`.
+ *
+ * A push without `since` is shown at once, but changes before it may be missing. It is unconfirmed, and is applied on
  * top of the confirmed rows until a delta from `confirmed` reaches it. Then the confirmed rows are restored, the delta
  * is applied in order, and the pushes above the end of the delta are applied on top again.
  */
@@ -70,9 +72,7 @@ export function pushed(state: Position, delta: DeltaMessage, rows: Rows): Outcom
   return delta.broken.length > 0 ? { ...nothing(state), want: 'delta' } : prove(state, delta, rows)
 }
 
-/**
- * Applies `ops`, and the unconfirmed frames on top, to the confirmed records of `types`, which were just loaded.
- */
+/** Applies `ops`, and the unconfirmed frames on top, to the confirmed records of `types`, which were just loaded. */
 export function joined(
   state: Position,
   types: ReadonlySet<string>,
@@ -117,7 +117,7 @@ function nothing(state: Position): Outcome {
 function prove(state: Position, delta: DeltaMessage, rows: Rows): Outcome {
   const { confirmed } = state
   const { sid, epoch = state.epoch } = delta
-  // A late response: its changes are applied already.
+  // The response is late: its changes are applied already.
   if (sid <= confirmed) {
     const entry = { since: confirmed, sid: confirmed, ops: [], epoch }
     return { ...nothing({ ...state, epoch }), ...(epoch === state.epoch ? undefined : { entry }) }
@@ -147,7 +147,7 @@ function prove(state: Position, delta: DeltaMessage, rows: Rows): Outcome {
 
 /**
  * Shows a pushed delta without confirming it. A frame counts as applied only if its `sid` is at most `confirmed` or
- * equals that of an unconfirmed frame.
+ * equals the `sid` of an unconfirmed frame.
  */
 function show(state: Position, delta: DeltaMessage, rows: Rows): Outcome {
   const { confirmed, shown } = state

@@ -18,7 +18,10 @@ export interface RefreshOptions {
   readonly onChange: () => void
 }
 
-/** Runs the application's handler after a 401: in one tab at a time, since a refresh token may work only once. */
+/**
+ * Runs the application's `onUnauthenticated` after a 401, in one tab at a time, since a refresh token may work only
+ * once.
+ */
 export class Refresh {
   readonly #options: RefreshOptions
   /** The error that is being handled. */
@@ -35,7 +38,8 @@ export class Refresh {
 
   /**
    * Runs the handler, once for each refused credential. If the handler throws, the next 401 runs it again. If another
-   * tab runs its handler, waits for that instead: the next request shows whether the credentials are valid again.
+   * tab is running its handler, waits until that has ended: the next request shows whether the credentials are valid
+   * again.
    */
   async run(error: SyncError): Promise<void> {
     const { environment, credentials, lock, onUnauthenticated, resume, onError, onChange } = this.#options

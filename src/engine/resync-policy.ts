@@ -6,14 +6,20 @@ import type { ResetReason } from './events.ts'
 /** The minimum time between two repairs, in ms. */
 const repairEveryMs = 3_600_000
 
+/** After this many refusals with the same status in a row, the client stops asking for the delta and bootstraps. */
+const maxRefusals = 3
+
+const noRefusals = { status: 0, count: 0 }
+
 /**
- * The wait after a bootstrap that no delta continues, or after a failed repair, in ms. Each time is four times longer.
+ * The wait after a bootstrap that no delta continues, or after a failed repair, in ms. Each later wait is four times
+ * longer.
  */
 const fruitlessMs = 60_000
 
 /**
- * A bootstrap that did not help. `at`: its time, in ms since the epoch. `before`: the number of such in a row before
- * it.
+ * A bootstrap that did not help. `at`: its time, in ms since the epoch. `before`: the number of futile bootstraps in a
+ * row before it.
  */
 interface FutileBootstrap {
   readonly at: number
@@ -33,6 +39,8 @@ export class ResyncPolicy {
   #failed: FutileBootstrap | undefined
   /** The last bootstrap, while no delta has continued it: another one would probably bring the same data. */
   #fresh: FutileBootstrap | undefined
+  /** The number of refused deltas in a row with the same status. */
+  #refusals = noRefusals
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -79,6 +87,18 @@ export class ResyncPolicy {
     return true
   }
 
+  /** Call when the server has refused a delta with `status`. Returns whether to stop asking for the delta. */
+  refused(status: number): boolean {
+    const count = status === this.#refusals.status ? this.#refusals.count + 1 : 1
+    this.#refusals = { status, count }
+    return count >= maxRefusals
+  }
+
+  /** Call when a delta has arrived. */
+  arrived(): void {
+    this.#refusals = noRefusals
+  }
+
   /** Call when a delta has continued the data. */
   continued(): void {
     this.#fresh = undefined
@@ -91,6 +111,7 @@ export class ResyncPolicy {
 
   /** Call after a bootstrap up to `sid`. `repairedAt`: its start time, if it was a repair. */
   made(sid: number, repairedAt?: number): void {
+    this.arrived()
     this.#next = undefined
     this.#owesRepair = false
     this.#repairedAt = repairedAt ?? this.#repairedAt

@@ -15,7 +15,7 @@ export function checkedWhole(models: Models, t: string, id: string, payload: Pay
   return withId
 }
 
-/** Checks an update. Throws as {@link checkedWhole} does, but only for the issues that {@link checkUpdate} returns. */
+/** Checks an update. Throws as {@link checkedWhole} does, for the issues that {@link checkUpdate} returns. */
 export function refuseUpdate(models: Models, t: string, update: UpdatedPayload): void {
   throwFirst(t, checkUpdate(models, t, update))
 }

@@ -1,8 +1,8 @@
 import { isObject, type JsonValue } from '../protocol/json.ts'
 
 /**
- * A field that is ordered by a collation, as `collation(…).by(field)` returns it. It takes the place of a field's name
- * in an order or an index. The same object is the same order, so an index serves the queries that use its object.
+ * A field that is ordered by a collation: the result of `collation(…).by(field)`. Use it in place of a field's name in
+ * an order or an index. The same object is the same order, so an index serves the queries that use its object.
  */
 export interface CollatedField<Field extends string = string> {
   /** Compares two values of the field in ascending order, also values that are no strings. */
@@ -16,7 +16,7 @@ export interface CollatedField<Field extends string = string> {
 /** A field by its name, or by its name and a collation. */
 export type OrderField<Field extends string = string> = Field | CollatedField<Field>
 
-/** A condition on texts, as `collation(…).contains(part)` returns it. */
+/** A condition on texts: the result of `collation(…).contains(part)`. */
 export interface TextCondition {
   accepts(value: JsonValue | undefined): boolean
   /** A description of the condition, to compare queries by their content. */

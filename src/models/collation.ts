@@ -7,13 +7,13 @@ import { compareValues } from './values.ts'
 /** The order of texts in a language, and the search in them. */
 export interface Collation {
   /**
-   * Orders by `field` as the language does; values that are no strings as without a collation. Returns the same object
-   * for the same field.
+   * Orders by `field` as the language does. Values that are no strings are ordered as without a collation. Returns the
+   * same object for the same field.
    */
   by<Field extends string>(field: Field): CollatedField<Field>
   /**
-   * A condition: the field is a string that includes `part`, or an array with an element that equals `part`. Regardless
-   * of case and accents, unless the collation has a `sensitivity`. Compares letter by letter.
+   * Returns a condition: the field is a string that includes `part`, or an array with an element that equals `part`.
+   * Case and accents do not matter, unless the collation has a `sensitivity`. Compares letter by letter.
    */
   contains(part: string): TextCondition
 }
@@ -35,7 +35,7 @@ export function collation(locales?: string | string[], options: Intl.CollatorOpt
     by<Field extends string>(field: Field) {
       const known = fields.get(field) ?? collatedField(field, order)
       fields.set(field, known)
-      // The map holds the field of each name.
+      // The map's key is the name of its field, so this cast is safe.
       return known as CollatedField<Field>
     },
     contains: (part) => containing(part, letters),

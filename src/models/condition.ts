@@ -10,8 +10,8 @@ type Value = JsonValue | undefined
 export interface FieldTest {
   readonly accepts: (value: Value) => boolean
   /**
-   * The position of a value relative to the accepted values: before them (-1), among them (0) or after them (1). Only
-   * if the accepted values form one range of the order.
+   * The position of a value relative to the accepted values: before them (-1), among them (0) or after them (1).
+   * Missing unless the accepted values form one range of the order.
    */
   readonly place?: (value: unknown) => number
   /** All accepted values, if the test lists them. */
@@ -20,7 +20,7 @@ export interface FieldTest {
 
 interface Operator {
   readonly takes: string
-  /** Returns `undefined` if the operand is not of the kind that `takes` names. */
+  /** Returns `undefined` if the operand is not of the kind that `takes` describes. */
   read(operand: unknown): FieldTest | undefined
 }
 
@@ -109,7 +109,7 @@ function isJsonList(value: unknown): value is readonly JsonValue[] {
   return Array.isArray(value) && value.every(isJson)
 }
 
-/** Whether `value` is of a kind that JSON has. Nested values are not checked. */
+/** Whether `value` itself is JSON. Nested values are not checked. */
 function isJson(value: unknown): value is JsonValue {
   if (value === null || Array.isArray(value)) return true
   return typeof value === 'object' ? isPlain(value) : ['string', 'number', 'boolean'].includes(typeof value)

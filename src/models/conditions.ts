@@ -4,7 +4,7 @@ import type { OrderField } from './collated.ts'
 import { type FieldTest, readCondition } from './condition.ts'
 import { fieldReader, type Row } from './values.ts'
 
-/** A `where` after parsing. All parts must hold. */
+/** A parsed `where`. A row has to pass all tests. */
 export interface Conditions {
   /** The tests of each field, by its name. */
   readonly fields: ReadonlyMap<OrderField, readonly FieldTest[]>
@@ -29,7 +29,7 @@ export function readWhere(where: unknown = {}, option = 'where'): Conditions {
       else if (name === 'not') others.push(negation(value, inner))
       else {
         const tests = [...(fields.get(name) ?? []), ...readCondition(value, inner)]
-        // A field without tests must not keep an index from serving the query.
+        // Skip a field without tests: it would keep an index from serving the query.
         if (tests.length > 0) fields.set(name, tests)
       }
     }

@@ -29,7 +29,7 @@ export class Letters {
   }
 }
 
-/** The forms that can replace a letter, simplest first: nothing, without accents and case, without case. */
+/** The forms that can replace a letter, simplest first: nothing; without accents and case; without case. */
 function formsOf(letter: string, locale: string): readonly string[] {
   const plain = letter.toUpperCase().normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
   return ['', plain, letter.toLocaleLowerCase(locale)]

@@ -17,8 +17,8 @@ export function migrateRow(models: MigrationPlan, from: number, row: WireRow): W
 }
 
 /**
- * Migrates `op` from version `from` to the current version. The old values in its `was` are migrated as an update to
- * them would be. Throws a StorageError of code `unreadable` if that fails.
+ * Migrates `op` from version `from` to the current version. Migrates the old values in its `was` as an update to these
+ * values. Throws a StorageError of code `unreadable` if that fails.
  */
 export function migrateOp(models: MigrationPlan, from: number, op: TxOp): TxOp {
   const migrated = (one: TxOp) => migrate(models, from, one, ({ op: step }) => step, asOp)
@@ -35,7 +35,7 @@ export function migrateOp(models: MigrationPlan, from: number, op: TxOp): TxOp {
   return { ...next, unset, was }
 }
 
-/** Runs the steps of a migration. Checks the result of each, because a step may be written in plain JavaScript. */
+/** Runs the steps of a migration. Checks the result of each step, because a step may be written in plain JavaScript. */
 function migrate<T extends { readonly t: string; readonly id: string }>(
   { version, migrate: steps }: MigrationPlan,
   from: number,

@@ -1,7 +1,10 @@
 import type { OrderField } from './collated.ts'
 import type { InputOf, StandardSchema } from './standard-schema.ts'
 
-/** The fields that an index orders by, in turn. Records that are equal in all fields are ordered by `id`. */
+/**
+ * The fields that an index orders by: by the first field, then by the next. Records that are equal in all fields are
+ * ordered by `id`.
+ */
 export type Index<Field extends string = string> = readonly [OrderField<Field>, ...OrderField<Field>[]]
 
 export interface ModelOptions<Field extends string = string> {

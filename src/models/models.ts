@@ -25,18 +25,17 @@ export interface Models<Definitions extends ModelDefinitions = ModelDefinitions>
 
 export interface ModelsOptions {
   /**
-   * The version of the types, an integer of at least 1. Increase it with each change that stored data has to follow.
-   * @default 1
+   * The version of the types, an integer of at least 1. Increase it with each change of the types that makes stored
+   * records or unsent writes invalid. @default 1
    */
   readonly version?: number | undefined
   /**
-   * The migrations by version: each leads to its version from the version before. A version without an entry changes
-   * nothing.
+   * The migrations, by version. Each one migrates from the version before. A version without an entry changes nothing.
    */
   readonly migrate?: Migrations | undefined
 }
 
-/** The migrations by version: each leads to its version from the version before. */
+/** The migrations, by version. Each one migrates from the version before. */
 export interface Migrations {
   readonly [version: number]: Migration
 }
@@ -47,7 +46,7 @@ export interface Migrations {
  */
 export interface Migration {
   readonly row?: (row: WireRow) => WireRow | undefined
-  /** Migrates an op of a transaction that waits to be sent, or of a stored change. */
+  /** Migrates an op of an unsent transaction, or of a stored change. */
   readonly op?: (op: TxOp) => TxOp | undefined
 }
 
@@ -93,7 +92,7 @@ export function lazyTypes({ types }: Models): readonly string[] {
   return [...types].flatMap(([t, { load }]) => (load === 'lazy' ? t : []))
 }
 
-/** Whether this is a valid step to a version up to `version`. A step to a later version would never run. */
+/** Whether `step` is a valid migration to a version up to `version`. A migration to a later version would never run. */
 function isStepTo(version: number, [to, step]: readonly [string, unknown]): boolean {
   const isFunction = (value: unknown) => value === undefined || typeof value === 'function'
   const isOnTheWay = Number(to) > 1 && Number(to) <= version

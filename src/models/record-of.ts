@@ -8,7 +8,7 @@ export type TypeName<M> = `${keyof DefinitionsOf<M> & string}`
 /** A record of the type `T`: the input fields of its schema, and `id`. Readonly at every level. */
 export type RecordOf<M, T extends TypeName<M>> = AsRecord<InputFor<M, T>>
 
-/** The fields that make a record of the type `T`, without the `id`. */
+/** The input fields of the type `T`, without the `id`. */
 export type FieldsOf<M, T extends TypeName<M>> = WithoutId<InputFor<M, T>>
 
 /** The input type of the schema of the type `T`. */
@@ -28,7 +28,7 @@ type WithoutId<Input> = Input extends unknown
   ? { readonly [Field in keyof Input as Field extends 'id' ? never : Field]: DeepReadonly<Input[Field]> }
   : never
 
-// A branded string or number is an object only to the type checker: keep it. An array type is inferred from its
+// Keep branded strings and numbers, which are objects only to the type checker. An array type is inferred from its
 // elements, whose types are resolved only when they are used, so that they may be recursive.
 type DeepReadonly<Value> = Value extends string | number | boolean | null | undefined
   ? Value

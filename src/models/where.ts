@@ -23,7 +23,7 @@ export interface Condition<V = JsonValue> {
   readonly contains?: Text<V> | Element<V> | undefined
 }
 
-/** The field names of a record, of all shapes in a union. */
+/** The field names of a record; for a union of records, the field names of all of them. */
 export type FieldName<R> = R extends unknown ? keyof R & string : never
 
 /** A record of any type. */

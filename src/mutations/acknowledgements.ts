@@ -27,8 +27,8 @@ import { type LocalTransaction, rejectionOf } from './transaction.ts'
 const maxOtherIds = 1_000
 
 /**
- * How long the result of a transaction waits, in ms, before it is written to the disk. If the data that contains the
- * transaction is stored sooner, the result is never written.
+ * The delay before the result of a transaction is written to the disk, in ms. If the data that contains the transaction
+ * is stored sooner, the result is never written.
  */
 const storeMs = 500
 
@@ -52,7 +52,7 @@ export interface AcknowledgementsOptions {
 export type AcknowledgementsListener = Pick<RollbackListener, 'queued' | 'rejectionShown'> & {
   /** The data does not yet show the effect of a result. */
   missing(): void
-  /** It is known what has become of stored transactions. */
+  /** The state of stored transactions has changed. */
   stored(news: OutboxNews): void
 }
 
@@ -64,13 +64,13 @@ export class Acknowledgements implements SenderListener {
   /** Rejected transactions to report once the records that they change are loaded. */
   readonly #toReport = new Set<LocalTransaction>()
   /**
-   * Transactions that the data contains and this client does not have, by id, with their positions: another client may
+   * Transactions that the data contains and this client does not have, with their positions, by id. Another client may
    * have left them on the disk.
    */
   readonly #shownOthers = new Map<string, number>()
   /** Transactions whose current state is to be written to the disk. */
   readonly #toStore = new Set<LocalTransaction>()
-  /** Records of transactions that the data contains and that are still on the disk, by id. */
+  /** Records of transactions that the data contains and that have not ended on the disk, by id. */
   readonly #toEnd = new Map<string, OutboxRecord>()
 
   constructor(options: AcknowledgementsOptions) {
@@ -79,26 +79,26 @@ export class Acknowledgements implements SenderListener {
     this.#storing = new Timer(options.clock, () => void this.#storeNow())
   }
 
-  /** Stops waiting for the data, and stores what has become of transactions. */
+  /** Stops waiting for the data, and stores the states of transactions that are not stored yet. */
   stop(): void {
     this.#echo.clear()
     if (this.#storing.at < Number.POSITIVE_INFINITY) void this.#storeNow()
   }
 
-  /** Resolves once it is stored what has become of transactions. */
+  /** Resolves once the states of all transactions are stored. */
   async close(): Promise<void> {
     await this.#storeNow()
   }
 
   /**
-   * The ends of the transactions that the data contains and that are still on the disk. Those that may be elsewhere on
-   * the disk are left out.
+   * The ends, still to be stored, of the transactions that the data contains. Leaves out transactions whose key on the
+   * disk is not certain.
    */
   get toEnd(): readonly OutboxEnd[] {
     return endsOf(this.#toEnd.values())
   }
 
-  /** What {@link toEnd} becomes by the call of {@link change} with the same arguments. */
+  /** The value that {@link toEnd} will have after a call of {@link change} with the same arguments. */
   endsAt(sid: number, results: number): readonly OutboxEnd[] {
     const { outbox } = this.#options
     const shown = outbox.mayBeLost ? [] : outbox.shownAt(sid, results)
@@ -115,9 +115,9 @@ export class Acknowledgements implements SenderListener {
   }
 
   /**
-   * Marks stored transactions as sent on the disk, so that a restart knows which ones nobody else has. If the write
-   * fails, the transactions are sent all the same: they are safer at the server. But nothing is sent if the user has
-   * signed out, which the write tells.
+   * Marks stored transactions as sent on the disk, so that a restart knows which ones the server cannot have. If the
+   * write fails, the transactions are sent all the same, since they are safer at the server. Rejects if the user has
+   * signed out: nothing is sent then.
    */
   async sending(transactions: readonly LocalTransaction[]): Promise<void> {
     const { log, rollback } = this.#options
@@ -137,12 +137,12 @@ export class Acknowledgements implements SenderListener {
   accepted(transaction: LocalTransaction, sid: number, epoch: string | undefined): void {
     if (!this.#options.outbox.accept(transaction, sid, epoch)) return
     this.#store(transaction)
-    // The other tabs would hear of it only once it is stored.
+    // Notify the other tabs now: the new state is stored later.
     if (transaction.isStored) this.#options.listener.stored([transaction.record])
     this.#awaitEcho(sid)
   }
 
-  /** Another tab has stored `entry` as what has become of `transaction`. */
+  /** Applies `entry`, which another tab has stored for `transaction`. */
   settle(transaction: LocalTransaction, entry: OutboxEntry): void {
     const { outbox, rollback } = this.#options
     switch (entry.state) {
@@ -157,7 +157,7 @@ export class Acknowledgements implements SenderListener {
         return
       }
       case 'rejected':
-        // Another version of the application could not migrate it. This version may be able to send it.
+        // Another version of the application could not migrate the transaction. This version may be able to send it.
         if (entry.error?.code === 'migration') return
         rollback.rejectedElsewhere(transaction, rejectionOf(entry))
         return
@@ -205,11 +205,11 @@ export class Acknowledgements implements SenderListener {
   }
 
   /**
-   * Returns `record`, which another client has stored, as this client has to treat it. Returns `undefined` if the data
-   * contains the transaction, and ends it on the disk. A transaction that was accepted in another history
-   * counts as sent.
+   * If the data contains the transaction of `record`, which another client has stored, ends it on the disk and returns
+   * `undefined`. If not, returns the record for the outbox of this client. A transaction that was accepted in another
+   * history counts as sent.
    */
-  take(record: OutboxRecord): OutboxRecord | undefined {
+  endIfShown(record: OutboxRecord): OutboxRecord | undefined {
     const data = this.#options.position()
     const { id, state, sid = Number.POSITIVE_INFINITY, acceptedEpoch, seen } = record
     const isAccepted = state === 'accepted' && data !== undefined
@@ -224,8 +224,8 @@ export class Acknowledgements implements SenderListener {
   }
 
   /**
-   * To be called before data of `head` replaces the current data. Queues transactions again that were accepted in
-   * another history.
+   * Call before data of `head` replaces the current data. Queues transactions again that were accepted in another
+   * history.
    */
   enter(head: HistoryPosition, data: HistoryPosition | undefined): void {
     const { outbox, listener } = this.#options
@@ -261,7 +261,7 @@ export class Acknowledgements implements SenderListener {
     this.loaded()
   }
 
-  /** Reports rejected transactions whose records are loaded. Records may have just been read from the disk. */
+  /** Reports rejected transactions whose records are loaded. Call when records were read from the disk, too. */
   loaded(): void {
     const { replica, listener } = this.#options
     const rejected = [...this.#toReport].filter(({ record }) =>
@@ -285,8 +285,8 @@ export class Acknowledgements implements SenderListener {
   }
 
   /**
-   * Ends transactions on the disk that the data contains: with the data, or once it is stored, so that a restart shows
-   * them, too.
+   * Ends transactions on the disk that the data contains: in the step that stores the data, or once the data is stored,
+   * so that a restart shows their changes, too.
    */
   #endStored(records: readonly OutboxRecord[]): void {
     const { mayBeLost } = this.#options.outbox
@@ -295,7 +295,7 @@ export class Acknowledgements implements SenderListener {
     this.#storing.within(storeMs)
   }
 
-  /** The disk is another one: what is to end may be elsewhere on it. */
+  /** Another database is open, in which the transactions may have other keys. */
   forgetKeys(): void {
     for (const [id, record] of this.#toEnd) this.#toEnd.set(id, { ...record, key: undefined })
   }
@@ -306,21 +306,22 @@ export class Acknowledgements implements SenderListener {
   }
 
   /**
-   * Tries again to end transactions on the disk. To be called when the disk may accept writes again, and when this
-   * client begins to lead.
+   * Tries again to end transactions on the disk. Call when the disk may accept writes again, and when this client
+   * begins to lead.
    */
   endAgain(): void {
     if (this.#toEnd.size + this.#toStore.size > 0) void this.#storeNow()
   }
 
   /**
-   * Writes to the disk what has become of transactions. If this client does not store the data, those that the data
-   * contains are marked as seen. If this fails, the next start sends them again, and receives the same results.
+   * Writes the states and ends of transactions to the disk. A client that does not store the data cannot end them, and
+   * marks those that the data contains as `seen`. If the write fails, the next start sends them again, and receives the
+   * same results.
    */
   async #storeNow(): Promise<void> {
     const { disk, log, follows } = this.#options
     this.#storing.clear()
-    // The leader hears the same, and stores it.
+    // The leader receives the same data, and ends the transactions.
     if (follows()) return
     const canEnd = await disk.stored().then(
       () => disk.leads,
@@ -342,7 +343,7 @@ export class Acknowledgements implements SenderListener {
     )
   }
 
-  /** If the data already reaches `sid`, it has arrived before the result: show it now. */
+  /** Waits for the data to reach `sid`. If it has arrived before the result, applies the result now. */
   #awaitEcho(sid: number): void {
     const data = this.#options.position()
     if (data && sid <= data.confirmed) this.change([], data.confirmed, 0)

@@ -56,15 +56,14 @@ export interface Draft {
 }
 
 /**
- * Runs `body` and returns what it wrote. Throws what `body` throws, and a ConfigurationError if `body` returns a
- * promise.
+ * Runs `body` and returns its writes. Throws the error of `body`, and a ConfigurationError if `body` returns a promise.
  */
 export function draft(body: (mutator: Mutator) => unknown, options: DraftOptions): Draft {
   const open = new OpenDraft(options)
   try {
     const result = body(open)
     if (isObject(result) && typeof result.then === 'function') {
-      // Nobody else awaits the promise, so its rejection must not become an unhandled one.
+      // Handle the rejection, since nobody awaits the promise.
       Promise.resolve(result).catch(() => {})
       const message = 'The function passed to `mutate` must be synchronous. Await before the call.'
       throw new ConfigurationError('mutate', message)

@@ -13,7 +13,7 @@ export interface Effect {
   readonly id: string
   readonly base: Payload | undefined
   readonly mine: Payload | undefined
-  /** Whether `mine` is the server's result, which includes all that the server added or changed. */
+  /** Whether `mine` is the record as the server sent it, with all that the server added or changed. */
   readonly isServers?: boolean
 }
 
@@ -33,8 +33,8 @@ export function effectsOf({ before, ops }: Pick<OutboxRecord, 'before' | 'ops'>)
 }
 
 /**
- * The effect of the transaction `tx` on each record; empty if `frames` do not tell. They are in ascending order and may
- * belong to other transactions, too.
+ * The effect of the transaction `tx` on each record; empty if `frames` do not show it. `frames` are in ascending order
+ * and may belong to other transactions, too.
  */
 export function effectsIn(frames: readonly DeltaFrame[], tx: string, rows: RowSource): readonly Effect[] {
   const effects = new Map<string, Effect>()
@@ -58,8 +58,8 @@ export function effectsIn(frames: readonly DeltaFrame[], tx: string, rows: RowSo
 }
 
 /**
- * The ops that take `effects` back: each only where the record still has what the transaction wrote. `rows`: the records
- * as they are; one to which somebody has added a field since is not removed.
+ * The ops that take `effects` back. The server applies each op only to values that the transaction wrote. `rows`: the
+ * current records. A record to which somebody has added a field since is not removed.
  */
 export function inverseOf(effects: readonly Effect[], rows: RowSource): readonly TxOp[] {
   return [...effects].reverse().flatMap((effect) => inverseOp(effect, rows) ?? [])
@@ -93,7 +93,7 @@ function inverseOp({ t, id, base, mine, isServers }: Effect, rows: RowSource): T
   }
 }
 
-/** The ops that change something in `rows`, and the records that they change, as they are before. */
+/** The ops that change something in `rows`, and the records that they change, as they are in `rows`. */
 export function leftOn(ops: readonly TxOp[], rows: RowSource): Draft {
   const steps = stepsOf(ops, rows).filter(({ row, after }) => row !== after)
   const before = new Map<string, RecordImage>()
@@ -105,8 +105,8 @@ export function leftOn(ops: readonly TxOp[], rows: RowSource): Draft {
 }
 
 /**
- * `ops` for a server that does not know `was`: what is left of them on `rows`, to be rejected if a record has changed
- * after `since`.
+ * `ops` for a server that does not know `was`: only the ops and fields that still apply to `rows`. The server is to
+ * reject them if a record has changed after `since`.
  */
 export function withoutWas(ops: readonly TxOp[], rows: RowSource, since: number): readonly TxOp[] {
   return stepsOf(ops, rows).flatMap(({ op, row, after }): readonly TxOp[] => {
@@ -114,7 +114,7 @@ export function withoutWas(ops: readonly TxOp[], rows: RowSource, since: number)
     if (!left) return []
     if (left.op === 'i') return [left]
     const { t, id } = left
-    // Only a whole record can lack a field that it had.
+    // Without `unset`, only a write of the whole record removes a field.
     const put = left.op === 'u' && left.unset && after
     return [
       put

@@ -4,7 +4,7 @@ import type { TxOp } from '../protocol/tx.ts'
 
 type Joinable = Pick<OutboxRecord, 'ops' | 'before' | 'bases' | 'requires'>
 
-/** The record of the transaction `id` with the writes of two records, in order. */
+/** The fields of the transaction `id` with the writes of both records, in order. */
 export function joinRecords(id: string, earlier: Joinable, later: Joinable): Joinable {
   const union = (a: readonly string[], b: readonly string[]) =>
     [...new Set([...a, ...b])].filter((other) => other !== id)

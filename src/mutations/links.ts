@@ -6,9 +6,9 @@ import type { Outbox } from './outbox.ts'
 import type { Transaction } from './transaction.ts'
 
 /**
- * The transactions that a transaction with `ops` builds on and requires. `requires`: the required ones that the
+ * The transactions that a transaction with `ops` builds on and requires. `requires`: the required transactions that the
  * application lists. `successorOf`: returns the transaction that replaced a rejected, failed or undone one. Throws a
- * RejectedError if a required transaction will not happen, and a ConfigurationError if `requires` is not a list of
+ * RejectedError if a required transaction has failed, and a ConfigurationError if `requires` is not a list of
  * transactions.
  */
 export function linksOf(
@@ -41,7 +41,7 @@ function requirement(
   return current.state === 'synced' ? [] : [current.id]
 }
 
-/** Whether the transaction will not happen unless it is written again. */
+/** Whether the transaction will not be applied unless it is written again. */
 function hasFailed({ state }: Transaction): boolean {
   return state === 'rejected' || state === 'failed' || state === 'cancelled' || state === 'discarded'
 }

@@ -33,10 +33,10 @@ import type { Merge, MutateOptions, WriterOutbox } from './writer.ts'
 /** The wait before the next try, in ms, after the server has refused all transactions. */
 const pauseMs = 300_000
 
-/** The number of requests that may fail in a row before `status.writes.paused` says so. */
+/** The number of requests that may fail in a row before `status.writes.paused` has the reason. */
 const maxLost = 2
 
-/** The number of pending and of rejected transactions. `paused` says why none is sent. */
+/** The number of pending and of rejected transactions. `paused`: why none is sent. */
 export interface WritesStatus {
   readonly pending: number
   readonly rejected: number
@@ -65,9 +65,9 @@ export interface MutationsOptions {
   readonly use: (t: string) => void
   /** Whether the hello of the server lists `was`. */
   readonly hasWas: () => boolean
-  /** Whether changes of the outbox by other tabs are heard of. */
+  /** Whether this tab receives the outbox messages of other tabs. */
   readonly hears: () => boolean
-  /** Whether another tab, the leader, sends for this one. */
+  /** Whether another tab, the leader, sends the transactions of this tab. */
   readonly follows: () => boolean
   /** The error of calls after the client has ended; `undefined` before. */
   readonly ended: () => ClosedError | undefined
@@ -149,7 +149,7 @@ export class Mutations {
       debug: options.logger.debug,
       run: async (signal) => {
         await this.transactions.open()
-        // Send older transactions of other clients first. If reading them fails, send the rest: it is safer at the
+        // Send older transactions of other clients first. If reading them fails, send the others: they are safer at the
         // server.
         const isRead = !outbox.mayDiffer || (await this.#catchUp())
         if (!options.hears()) await this.transactions.readNew().catch(() => {})
@@ -162,19 +162,20 @@ export class Mutations {
           else if (outbox.pending > 0) listener.unreached()
           return isReached
         } finally {
-          // It differs again since it was read.
+          // Another tab has changed the outbox since it was read.
           if (outbox.mayDiffer) this.#scheduler.tell('want')
           if (!isRead) outbox.mayDiffer = true
         }
       },
-      // A run that sends nothing does not end a row of failures.
+      // A run that sends nothing does not reset the count of failures.
       proves: (wasReached) => wasReached,
-      // `other_user`: fetching the data notices that another user is signed in, too, and pauses or resumes.
+      // `other_user`: the next fetch notices the other user, too, and pauses or resumes.
       floorMs: (error) => (isPause(error) ? pauseMs : error.code === 'other_user' ? 0 : undefined),
       onFailure: (error) => {
         if (!isServiceResponse(error)) listener.unreached()
         const isOutdated = error.code === 'discontinuous'
-        // The first time, the data may just lag a reset, which reports itself.
+        // Report only a second failure in a row: after the first one, a reset may just be due, which is reported
+        // itself.
         if (!isOutdated || this.#scheduler.failures > 1) reporter.failure(error)
         // If the credentials have ended, the delta is refused, too: all of syncing pauses, and the status says so.
         if (isOutdated || isSyncError(error, 'UnauthenticatedError')) listener.missing()
@@ -201,7 +202,7 @@ export class Mutations {
     }
   }
 
-  /** The status of writing. `paused` leaves out what `status.connection` already says. */
+  /** The status of writing. `paused` leaves out the reasons that `status.connection` shows. */
   status({ state }: { readonly state: string }): WritesStatus {
     const { pending, rejected } = this.#outbox
     const { failure, failures } = this.#scheduler
@@ -223,7 +224,10 @@ export class Mutations {
     )
   }
 
-  /** A read has succeeded. `hadFailed`: after one that failed, so that a proxy may take transactions again, too. */
+  /**
+   * A fetch has succeeded. `hadFailed`: the fetch before it had failed, so a proxy that refused transactions may now
+   * pass them.
+   */
   reached(hadFailed: boolean): void {
     if (!hadFailed) this.#scheduler.tell('want')
     else this.#scheduler.tell(isPause(this.#scheduler.failure) ? 'resume' : 'hurry')
@@ -231,7 +235,7 @@ export class Mutations {
 
   /** Starts sending, or sends again, as the event `type` asks. */
   tell(type: 'start' | 'want' | 'hurry' | 'resume' | 'renew'): void {
-    // A tab that was closed right after a write may have told nobody of it.
+    // A tab that was closed right after a write may have sent no message.
     if (type === 'hurry') this.#outbox.mayDiffer = true
     // The server may accept transactions from another caller.
     this.#scheduler.tell(type === 'renew' && isPause(this.#scheduler.failure) ? 'resume' : type)
@@ -244,7 +248,7 @@ export class Mutations {
     if (this.#outbox.mayDiffer) this.#scheduler.tell('want')
   }
 
-  /** Other tabs may have changed stored transactions unheard: reads them, and sends what is to be sent. */
+  /** Reads the stored transactions, which other tabs may have changed without a message, and sends the queued ones. */
   readAgain(): void {
     this.#outbox.mayDiffer = true
     this.#scheduler.tell('want')
@@ -257,7 +261,7 @@ export class Mutations {
 
   /** Stops sending. Resolves once no request is running. */
   async stop(): Promise<void> {
-    // A closed client can no longer undo: let subscribers know.
+    // `canUndo` and `canRedo` are now `false`: notify the subscribers.
     if (this.#options.ended()) this.#outbox.touch()
     await this.#scheduler.stop()
     // The last request may have started a timer. Keep the timers if sending was started again.
@@ -270,7 +274,7 @@ export class Mutations {
     await this.#log.settled()
   }
 
-  /** Stores what is not stored yet, then settles all promises of transactions. Call after `Disk.seal`. */
+  /** Stores the transactions that are not stored yet, then settles the promises of all. Call after `Disk.seal`. */
   async close(): Promise<void> {
     await this.transactions.settled()
     await this.acknowledgements.close()
@@ -281,12 +285,12 @@ export class Mutations {
     for (const transaction of this.#outbox.list()) transaction.close()
   }
 
-  /** The transactions that the server has not answered. */
+  /** The transactions without a result of the server. */
   get unsent(): readonly LocalTransaction[] {
     return this.#outbox.list().filter((transaction) => hasNoResult(transaction))
   }
 
-  /** The records of this client's transactions that the disk does not have; `isOpen`: whether there is a disk. */
+  /** The records of this client's transactions that the disk does not have. `isOpen`: whether a database is open. */
   own(isOpen: boolean): readonly OutboxRecord[] {
     const own = this.#outbox.list().filter(({ isStored }) => !isOpen || !isStored)
     return own.map(({ record }) => record)
@@ -299,8 +303,8 @@ export class Mutations {
   }
 
   /**
-   * The user has signed out, so that nothing more is stored or sent: empties the outbox. `isChosen`: it was decided here
-   * what becomes of the transactions that the disk did not have. To be called once the disk is sealed.
+   * Empties the outbox after the user has signed out. `isChosen`: `logout` was called here, and decided about the
+   * transactions that the disk does not have. Call when the disk is sealed.
    */
   async end(isChosen: boolean): Promise<void> {
     await this.transactions.settled()
@@ -311,8 +315,8 @@ export class Mutations {
   }
 
   /**
-   * Runs `body` as a transaction and returns it. Throws a ClosedError, a ConfigurationError if the client cannot write,
-   * and what `body` throws; nothing has changed then.
+   * Runs `body` as a transaction and returns the transaction. Throws a ClosedError, a ConfigurationError if the client
+   * cannot write, and the error of `body`. Nothing has changed then.
    */
   mutate(body: (mutator: Mutator) => unknown, options: MutateOptions): Transaction {
     this.#maker.refuseClosed()

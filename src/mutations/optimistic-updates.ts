@@ -38,8 +38,8 @@ export class OptimisticUpdates {
   }
 
   /**
-   * Rejects transactions. Removes all their updates before any listener is called. Returns those that had no result
-   * before.
+   * Rejects transactions. Removes all their updates before any listener is called. Returns the transactions that had no
+   * result before.
    */
   reject(rejections: readonly Rejection[]): readonly LocalTransaction[] {
     const all = rejections.map(([transaction]) => transaction)
@@ -54,21 +54,25 @@ export class OptimisticUpdates {
     this.exchange([], [transaction])
   }
 
-  /** Puts transactions that were stored as `written` says into the places that they have on the disk. */
+  /**
+   * Gives transactions the keys under which `written` says they are stored, and moves them to their places in the
+   * outbox.
+   */
   place(transactions: readonly LocalTransaction[], { stored }: OutboxWritten): void {
     const { outbox } = this.#options
     const moved = transactions.filter((transaction) => {
       const { key } = stored.get(transaction.id) ?? transaction.record
       if (key === transaction.record.key) return false
       transaction.amend({ key })
-      // Nothing comes between it and what is not stored yet.
+      // If the key is the next one, the transaction is in its place already.
       return !outbox.follow(key) && outbox.get(transaction.id) === transaction
     })
     if (moved.length > 0) this.exchange([], moved)
   }
 
   /**
-   * The effect of a pending transaction on the records below it; before there is data, on the records when it was made.
+   * The effect of a pending transaction on the records below it: the data with all earlier updates. Before there is
+   * data, its effect on the records when it was made.
    */
   effectsOf({ id: tx, record }: LocalTransaction): readonly Effect[] {
     const { replica } = this.#options
@@ -79,7 +83,7 @@ export class OptimisticUpdates {
     return effectsOf({ ops: record.ops, before })
   }
 
-  /** Saves the effects of transactions whose updates are about to be removed. */
+  /** Saves the effects of transactions in them, before their updates are removed. */
   note(gone: readonly LocalTransaction[]): void {
     for (const transaction of gone) {
       if (!transaction.effects && transaction.state !== 'rejected')

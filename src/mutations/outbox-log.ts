@@ -12,7 +12,7 @@ export class OutboxLog {
     this.#write = write
   }
 
-  /** Stores `record` as it is when its turn comes. Resolves as `OutboxStore.write` does. */
+  /** Stores the result of `record`, which is called when the write begins. Resolves as `OutboxStore.write` does. */
   put(record: () => OutboxRecord): Promise<OutboxWritten> {
     if (!this.#next) {
       const records: (() => OutboxRecord)[] = []
@@ -26,7 +26,10 @@ export class OutboxLog {
     return this.#next.written
   }
 
-  /** Resolves as `OutboxStore.write` does. A function returns the change when its turn comes. */
+  /**
+   * Writes `change`, or the result of `change`, which is called when the write begins. Resolves as `OutboxStore.write`
+   * does.
+   */
   change(change: OutboxChange | (() => OutboxChange)): Promise<OutboxWritten> {
     this.#next = undefined
     return this.#after(() => this.#write(typeof change === 'function' ? change() : change))

@@ -14,22 +14,22 @@ export class Outbox {
   readonly results = new Results()
   readonly #all = new Map<string, LocalTransaction>()
   /**
-   * Whether other clients may have changed stored transactions unheard. They may come before those that are here: read
-   * them before more is sent.
+   * Whether other clients may have changed stored transactions without a message. Some of these may have to be sent
+   * first: read the disk before more is sent.
    */
   mayDiffer = true
-  /** Whether the database was opened again and may lack the transactions that are here. */
+  /** Whether the database was opened again and may lack transactions that this outbox has. */
   mayBeLost = false
   /** See {@link last}. */
   #last: string | undefined
-  /** The highest place of all that was ever added. */
+  /** The highest place, see `placeOf`, of all transactions that were ever in the outbox. */
   #highest = ''
   readonly #rejected = new Set<LocalTransaction>()
   #waitsForData = false
   readonly #byRecord = new ByRecord()
   /**
-   * The ids of all transactions that are in the outbox, or were and may still be on the disk: for them, memory is more
-   * recent than the disk.
+   * The ids of all transactions that are in the outbox, or were in it and may still be on the disk. For these, memory
+   * is more recent than the disk.
    */
   readonly #known = new Set<string>()
   readonly #emitter: Emitter<{ change: undefined }>
@@ -38,7 +38,7 @@ export class Outbox {
   /** The transactions whose state has changed since the last `notify`. */
   readonly #changed = new Set<LocalTransaction>()
 
-  /** `onChange`: called after each change. `notify` is to be called some time later. */
+  /** `onChange`: called after each change. Call `notify` some time later. */
   constructor(onListenerError: (error: unknown) => void, onChange: () => void) {
     this.#emitter = new Emitter(onListenerError)
     this.#onChange = onChange
@@ -49,7 +49,7 @@ export class Outbox {
     return this.#emitter.on('change', listener)
   }
 
-  /** Something that subscribers read has changed. `transaction`: its state has changed. */
+  /** Call when something has changed that subscribers read. `transaction`: its state has changed. */
   touch(transaction?: LocalTransaction): void {
     this.#isChanged = true
     if (transaction) this.#changed.add(transaction)
@@ -102,12 +102,12 @@ export class Outbox {
     return this.#known.has(id)
   }
 
-  /** Forgets ids that are neither in the outbox nor among those of `stored`, all that is on the disk. */
+  /** Forgets the ids that are neither in the outbox nor in `stored`, which has the ids of all entries on the disk. */
   forgetAllBut(stored: ReadonlyMap<string, unknown>): void {
     for (const id of this.#known) if (!stored.has(id) && !this.#all.has(id)) this.#known.delete(id)
   }
 
-  /** The key of the last stored transaction that was heard of; `undefined` until the disk was read. */
+  /** The highest key on the disk that this client knows of; `undefined` until it has read the disk. */
   get last(): string | undefined {
     return this.#last
   }
@@ -117,7 +117,7 @@ export class Outbox {
     if (last >= (this.#last ?? '')) this.#last = last
   }
 
-  /** A transaction or its end is stored as `key`. Returns whether that comes after all that were heard of. */
+  /** Call when an entry is stored under `key`. Returns whether `key` comes after all known keys. */
   follow(key: string | undefined): boolean {
     if (key === undefined || this.#last === undefined || key <= this.#last) return false
     if (key !== nextKey(this.#last)) this.mayDiffer = true
@@ -126,8 +126,8 @@ export class Outbox {
   }
 
   /**
-   * Adds transactions in the order of their keys, those without one last; or puts those that are here into their new
-   * places. Returns all transactions from the first of them on, in order.
+   * Adds transactions in the order of their keys, and those without a key last. Moves transactions that are in the
+   * outbox to their new places. Returns all transactions from the first of `added` on, in order.
    */
   insert(added: readonly LocalTransaction[]): readonly LocalTransaction[] {
     const first = added.map(placeOf).sort()[0]
@@ -159,8 +159,8 @@ export class Outbox {
   }
 
   /**
-   * The ids of pending transactions that add a record which `ops` change or remove: the server has no such record
-   * without them.
+   * The ids of pending transactions that add a record which `ops` change or remove. Without them, the server has no
+   * such record.
    */
   inserting(ops: readonly TxOp[]): readonly string[] {
     return this.#byRecord.pendingOn(
@@ -171,7 +171,7 @@ export class Outbox {
 
   /**
    * The transactions to send in the next request, at most `limit`. A transaction that is not durable yet blocks all
-   * later ones, and so does an undo of which the data does not contain what it takes back.
+   * later ones. So does an undo if the data does not contain the change that it takes back.
    */
   batch(codec: TxCodec, limit: number): readonly LocalTransaction[] {
     this.#waitsForData = false
@@ -194,8 +194,8 @@ export class Outbox {
   }
 
   /**
-   * Whether an undo has to wait until the data contains what it takes back: the server may have changed the write, and
-   * `was` has to name the values that the record holds.
+   * Whether an undo has to wait until the data contains the change that it takes back. The server may have altered that
+   * change, and `was` has to name the values of the record.
    */
   #isEarly({ record, wasSent }: LocalTransaction): boolean {
     const isAwaited = (id: string) => (this.#all.get(id)?.state ?? 'rejected') !== 'rejected'
@@ -258,7 +258,10 @@ export class Outbox {
   }
 }
 
-/** Sorts as the transactions do: what is not stored yet comes after all keys, in the order in which it was made. */
+/**
+ * A text that sorts in the order of the transactions. Those without a key come last, in the order in which they were
+ * made.
+ */
 function placeOf({ record: { key, id } }: LocalTransaction): string {
   return key ?? `o${id}`
 }
@@ -272,7 +275,7 @@ export function hasNoResult({ state }: LocalTransaction): boolean {
   return state === 'writing' || state === 'queued' || state === 'sending'
 }
 
-/** Whether the server cannot have it, so that it can be cancelled without an inverse transaction. */
+/** Whether the server cannot have the transaction. It can then be cancelled without an inverse transaction. */
 export function isUnsent({ state, wasSent }: LocalTransaction): boolean {
   return (state === 'writing' || state === 'queued') && !wasSent
 }

@@ -8,7 +8,7 @@ import type { LocalTransaction, Transaction } from './transaction.ts'
 import type { TransactionMaker } from './transaction-maker.ts'
 import type { Merge } from './writer.ts'
 
-/** The maximum number of merges in a row. If the last one is rejected, too, it waits in the outbox for a decision. */
+/** The maximum number of merges in a row. If the last merge is rejected, too, it waits in the outbox for a decision. */
 const maxMerges = 5
 
 export interface RejectedTransactionsOptions {
@@ -29,7 +29,7 @@ export interface RejectedTransactionsListener {
 /** Merges, retries and discards rejected transactions. */
 export class RejectedTransactions {
   readonly #options: RejectedTransactionsOptions
-  /** The number of merges in a row that led to a transaction. */
+  /** The number of merges in a row by which a transaction was made. */
   readonly #merges = new WeakMap<Transaction, number>()
   /** Rejected transactions that `merge` replaced before the `rejected` event fired. */
   readonly #unreported = new WeakSet<Transaction>()
@@ -39,8 +39,9 @@ export class RejectedTransactions {
   }
 
   /**
-   * Replaces a rejected transaction as `merge` asks, or reports it. An undo or a redo that lost against another user's
-   * change is made again without the changed records; one of a rejected transaction writes nothing.
+   * Replaces a rejected transaction by the result of `merge`, or reports it. An undo or a redo that conflicts with
+   * another user's change is made again without the changed records. If the transaction that it takes back was
+   * rejected, its replacement writes nothing.
    */
   settle(transaction: LocalTransaction): void {
     const { reporter, listener } = this.#options
@@ -66,8 +67,8 @@ export class RejectedTransactions {
   }
 
   /**
-   * Writes a rejected transaction again, with the ops of `edit` or with its own. The rejected one leaves the outbox in
-   * the same step.
+   * Writes a rejected transaction again, with the ops of `edit` or with its own ones. The rejected transaction leaves
+   * the outbox in the same step.
    */
   retry(id: string, edit?: (mutator: Mutator) => unknown): Transaction {
     const { maker } = this.#options
@@ -82,8 +83,8 @@ export class RejectedTransactions {
   }
 
   /**
-   * The ops to write in place of an undo or a redo that lost against another user's change; none if the transaction that
-   * it undoes was rejected. `undefined` for any other transaction.
+   * The ops to write in place of an undo or a redo that conflicts with another user's change. No ops if the transaction
+   * that it takes back was rejected. `undefined` for any other transaction.
    */
   #undone(transaction: LocalTransaction): Draft | undefined {
     const { maker } = this.#options
@@ -122,7 +123,7 @@ export class RejectedTransactions {
   }
 }
 
-/** Whether it is an undo or a redo of records that somebody else has changed. */
+/** Whether the transaction is an undo or a redo of records that somebody else has changed. */
 function isOvertaken({ record, rejection }: LocalTransaction): boolean {
   const reason = record.isUndo && rejection?.reason
   return reason === 'conflict' || reason === 'not_found' || reason === 'exists'

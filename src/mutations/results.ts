@@ -19,7 +19,7 @@ export class Results {
     return this.#count
   }
 
-  /** Whether the data shows all of them. */
+  /** Whether the data shows all results. */
   get areShown(): boolean {
     return this.#unshown.size === 0
   }
@@ -45,8 +45,8 @@ export class Results {
   }
 
   /**
-   * Handles a snapshot of `head` that replaces data which ended at `data`, if there was any. Queues transactions again
-   * that were accepted in another history, unless the old data contained them. Returns the queued transactions.
+   * Handles a snapshot of `head` that replaces data at the position `data`, if there was any. Queues transactions again
+   * that were accepted in another history, unless the old data contained them. Returns these transactions.
    */
   requeue(head: HistoryPosition, data: HistoryPosition | undefined): readonly LocalTransaction[] {
     return [...this.#unshown].flatMap(([one, result]) => {

@@ -15,7 +15,7 @@ export interface RollbackOptions {
 }
 
 export interface RollbackListener {
-  /** `transaction` was rejected, and another client decides what follows. */
+  /** Another client has rejected `transaction`, and decides what follows. */
   rejected(transaction: LocalTransaction): void
   /** There is a transaction to send. */
   queued(): void
@@ -46,18 +46,20 @@ export class Rollback {
     this.#rejectAll([[transaction, error], ...dependents], sid)
   }
 
-  /** Rejects `transaction` as another client of the same data has rejected it, which also does what follows from it. */
+  /**
+   * Rejects a transaction that another client of the same data has rejected. That client rejects its dependents, too.
+   */
   rejectedElsewhere(transaction: LocalTransaction, error: RejectedError): void {
     const { optimisticUpdates, listener } = this.#options
     for (const rejected of optimisticUpdates.reject([[transaction, error]])) listener.rejected(rejected)
   }
 
-  /** Cancels an unsent transaction. If another client of the same data may have sent it, it is kept as a sent one. */
+  /** Cancels an unsent transaction. If another client of the same data may have sent it, restores it as a sent one. */
   async cancel(transaction: LocalTransaction): Promise<void> {
     const written = this.#options.log.change(() => ({ end: [endOf(transaction.record, 'cancelled')] }))
     this.#takeOut(transaction, { type: 'cancel' })
     const { refused } = await this.#ended(transaction, written)
-    // What was never stored, nobody else has.
+    // No other client has a transaction that was never stored.
     const isElsewhere = refused.get(transaction.id) !== undefined || transaction.isStored
     if (refused.size > 0 && isElsewhere) this.#keepAsSent(transaction)
     else this.#rejectDependents(transaction)
@@ -105,7 +107,7 @@ export class Rollback {
   }
 
   /**
-   * Awaits that `transaction` has ended on the disk. If that fails, a restart would find the transaction: restores it
+   * Waits until the end of `transaction` is stored. If that fails, a restart would find the transaction: restores it
    * here, too.
    */
   async #ended<T>(transaction: LocalTransaction, written: Promise<T>): Promise<T> {
@@ -119,8 +121,7 @@ export class Rollback {
   }
 
   /**
-   * Writes the restored transactions again and cancels `lost`: a store that timed out may have done the write all the
-   * same.
+   * Stores the restored transactions again and cancels `lost` on the disk: a write that timed out may have succeeded.
    */
   #restore(restored: readonly LocalTransaction[], lost: readonly LocalTransaction[] = []): void {
     const { log, outbox } = this.#options
@@ -129,7 +130,9 @@ export class Rollback {
     log.change(() => ({ restore: restore(), end })).catch(() => {})
   }
 
-  /** Returns whether the state of `transaction` has changed. */
+  /**
+   * Removes `transaction`, and restores those of `replaced`. Returns whether the state of `transaction` has changed.
+   */
   #takeOut(
     transaction: LocalTransaction,
     event: { readonly type: 'cancel' } | { readonly type: 'lost'; readonly error: SyncError },
@@ -152,7 +155,9 @@ export class Rollback {
     return dependents.map((one) => [one, error])
   }
 
-  /** Removes `gone` from the outbox and restores those of `replaced` that can be restored, in their old places. */
+  /**
+   * Removes `gone` from the outbox and restores each transaction of `replaced` whose state allows it, in its old place.
+   */
   #exchange(gone: readonly LocalTransaction[], replaced: readonly LocalTransaction[]): void {
     const { optimisticUpdates, listener } = this.#options
     const restored = replaced.filter((one) => one.dispatch({ type: 'restore' }))

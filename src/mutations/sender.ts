@@ -11,10 +11,13 @@ import type { LocalTransaction } from './transaction.ts'
 /** The default for the maximum number of transactions in a request. */
 const maxTransactions = 100
 
-/** A transaction below this length, in characters of JSON, is not too large for any proxy. */
+/** A transaction with less JSON than this, in characters, is not too large for any proxy. */
 const smallChars = 16_384
 
-/** The number of small transactions in a row after which a 413 is no limit of size. */
+/**
+ * After a proxy has refused this many small transactions in a row with 413, the client no longer takes their size for
+ * the reason.
+ */
 const maxSmall = 3
 
 export interface SenderOptions {
@@ -27,8 +30,8 @@ export interface SenderOptions {
   /** Whether the hello of the server lists `was`. */
   readonly hasWas: () => boolean
   /**
-   * Called right before a transaction is sent for the first time. May cancel it or change its ops. `hasWas`: whether the
-   * server knows `was`.
+   * Called right before a transaction is sent for the first time. May cancel the transaction or change its ops.
+   * `hasWas`: whether the server knows `was`.
    */
   readonly review: (transaction: LocalTransaction, hasWas: boolean) => void
   readonly listener: SenderListener
@@ -36,8 +39,8 @@ export interface SenderOptions {
 
 export interface SenderListener {
   /**
-   * The transactions are about to be sent. The request waits for the promise, and leaves out those that were settled
-   * meanwhile. If the promise rejects, nothing is sent.
+   * The transactions are about to be sent. The request waits for the promise, and leaves out transactions that were
+   * settled meanwhile. If the promise rejects, nothing is sent.
    */
   sending(transactions: readonly LocalTransaction[]): Promise<unknown>
   /** The server has accepted `transaction`: its last change has the position `sid` in the history `epoch`. */
@@ -62,8 +65,8 @@ export class Sender {
   }
 
   /**
-   * Sends until nothing is queued, or until older transactions may have been stored unheard. Rejects if a request fails;
-   * its transactions are then queued again.
+   * Sends until nothing is queued, or until `outbox.mayDiffer`. Rejects if a request fails; its transactions are then
+   * queued again.
    */
   async flush(signal: AbortSignal): Promise<void> {
     const { outbox, codec } = this.#options
@@ -123,7 +126,7 @@ export class Sender {
     return this.#small < maxSmall
   }
 
-  /** Marks the transactions of `batch` as sent that are still queued, and returns them. */
+  /** Marks the transactions of `batch` that are still queued as sent, and returns these. */
   async #mark(batch: readonly LocalTransaction[]): Promise<readonly LocalTransaction[]> {
     // A listener of one transaction may cancel another.
     const sent = batch.filter((transaction) => transaction.dispatch({ type: 'send' }))

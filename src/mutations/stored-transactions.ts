@@ -73,8 +73,8 @@ export class StoredTransactions {
   }
 
   /**
-   * The user has signed out. Empties the outbox; what was written after that has failed. `isChosen`: what becomes of
-   * transactions that the disk does not have was decided before.
+   * Empties the outbox after the user has signed out. Transactions that were written after the sign-out have failed.
+   * `isChosen`: `logout` has already decided about transactions that the disk does not have.
    */
   async end(isChosen: boolean): Promise<void> {
     const { disk, outbox, optimisticUpdates } = this.#options
@@ -97,7 +97,10 @@ export class StoredTransactions {
     this.#found(await disk.database.outbox.read(outbox.last))
   }
 
-  /** Reads what other clients have added, and what has become of the transactions here. Rejects if the disk fails. */
+  /**
+   * Reads the transactions that other clients have added, and the stored states of the others. Rejects if the disk
+   * fails.
+   */
   async catchUp(): Promise<void> {
     const { disk, outbox, log, acknowledgements } = this.#options
     await log.settled()
@@ -115,7 +118,7 @@ export class StoredTransactions {
       const entry = entries.get(id)
       if (outbox.get(id) !== transaction) continue
       if (entry) acknowledgements.settle(transaction, entry)
-      // Its end is too old to be kept.
+      // The disk no longer keeps the end of the transaction, which is too old.
       else if (canHaveEnded)
         acknowledgements.settle(transaction, {
           id,
@@ -126,7 +129,7 @@ export class StoredTransactions {
     }
   }
 
-  /** Another tab has changed stored transactions. */
+  /** Applies `entries`, which another tab has stored. */
   heard(entries: OutboxNews): void {
     const { outbox, acknowledgements } = this.#options
     this.#add(entries.flatMap((entry) => (isEnd(entry) ? [] : entry)))
@@ -148,12 +151,12 @@ export class StoredTransactions {
   reopened(): void {
     this.#options.outbox.mayBeLost = true
     this.#options.acknowledgements.forgetKeys()
-    // A client that is closing does not keep up with a browser that closes the database over and over.
+    // A closing client gives up, since the browser may close the database over and over.
     if (!this.#options.disk.isSealed) this.storeAgain()
   }
 
   /**
-   * Stores transactions that the disk has not accepted or may have lost. Leaves out those whose first write is still
+   * Stores transactions that the disk has not accepted or may have lost, except those whose first write is still
    * running.
    */
   storeAgain(): void {
@@ -210,7 +213,7 @@ export class StoredTransactions {
     const { acknowledgements } = this.#options
     const faults = new Map<LocalTransaction, RejectedError>()
     const added = records.flatMap((record) =>
-      outbox.knows(record.id) ? [] : (acknowledgements.take(record) ?? []),
+      outbox.knows(record.id) ? [] : (acknowledgements.endIfShown(record) ?? []),
     )
     const found = added.map((stored) => {
       const { record, fault } = migrated(stored, models)
@@ -229,7 +232,10 @@ export class StoredTransactions {
   }
 }
 
-/** `record` migrated to the version of the models; or unchanged, with the reason why it cannot be migrated. */
+/**
+ * `record`, migrated to the version of the models. If it cannot be migrated: `record` unchanged, and the reason as
+ * `fault`.
+ */
 function migrated(
   record: OutboxRecord,
   models: Models,

@@ -58,7 +58,7 @@ export class TransactionMaker implements TransactionHost, UndoHost {
   readonly #options: TransactionMakerOptions
   /** The rejected transaction that each retry replaces. */
   readonly #replaced = new WeakMap<LocalTransaction, LocalTransaction>()
-  /** The transaction that each rejected or undone one was written again as. */
+  /** For each rejected or undone transaction, the transaction that replaced it. */
   readonly #rewrittenAs = new WeakMap<Transaction, LocalTransaction>()
   /** The transaction that each undo takes back. */
   readonly #undoOf = new WeakMap<Transaction, LocalTransaction>()
@@ -70,7 +70,7 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     this.#options = options
   }
 
-  /** Runs `body`, shows its writes, and starts storing them. Throws what `body` throws; nothing has changed then. */
+  /** Runs `body`, shows its writes, and starts storing them. Throws the error of `body`; nothing has changed then. */
   mutate(body: (mutator: Mutator) => unknown, options: MutateOptions): LocalTransaction {
     const { requires, coalesce, label, group } = options
     refuseUnknown(options, { requires, coalesce, label, group }, 'mutate.')
@@ -85,7 +85,10 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     return this.#add(written, { ...this.#optionsOf(cancelled.record), isUndo: true }, cancelled)
   }
 
-  /** Writes `written` in place of a rejected transaction, which leaves the outbox in the same step. */
+  /**
+   * Replaces the rejected transaction `old`, which leaves the outbox in the same step, by a transaction that writes
+   * `written`.
+   */
   replace(old: LocalTransaction, written: Draft, isUndo?: boolean): LocalTransaction {
     const transaction = this.#add(written, { ...this.#optionsOf(old.record), isUndo }, old)
     const undone = this.#undoOf.get(old)
@@ -144,20 +147,26 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     })
   }
 
-  /** `transaction` was read from the disk. If it is an undo, it takes back what the data shows of the other one. */
+  /**
+   * Call when `transaction` was read from the disk. If it is an undo, connects it with the transaction that it takes
+   * back.
+   */
   found(transaction: LocalTransaction): void {
     const { undoes } = transaction.record
     const undone = undoes === undefined ? undefined : this.#options.outbox.get(undoes)
     if (undone) this.#undoOf.set(transaction, undone)
   }
 
-  /** Whether `transaction` undoes one that was rejected, so that there is nothing to undo. */
+  /** Whether `transaction` undoes a rejected transaction, so that there is nothing to undo. */
   undoesRejected(transaction: LocalTransaction): boolean {
     const state = this.#undoneBy(transaction)?.state
     return state === 'rejected' || state === 'discarded'
   }
 
-  /** Whether `transaction` undoes one that was rejected and then written again, so that it is to undo the new one. */
+  /**
+   * Whether `transaction` undoes a transaction that was rejected and then written again. It then has to undo the new
+   * one.
+   */
   undoesRewritten(transaction: LocalTransaction): boolean {
     return this.#undoneBy(transaction) !== this.#undoOf.get(transaction)
   }
@@ -169,13 +178,13 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     return undone
   }
 
-  /** What the undo or redo `transaction` is to write now. */
+  /** The writes of the undo or redo `transaction`, computed for the records in `rows`. */
   undoAgain(transaction: LocalTransaction, rows: RowSource = this.#options.rows): Draft {
     const undone = this.#undoneBy(transaction)
     return leftOn(undone ? inverseOf(this.#effectsOf(undone), rows) : transaction.record.ops, rows)
   }
 
-  /** The effects of `transaction`, as the data has shown them or as its optimistic updates are now. */
+  /** The saved effects of `transaction`; if none are saved, the effects of its optimistic updates. */
   #effectsOf(transaction: LocalTransaction): readonly Effect[] {
     return transaction.effects ?? this.#options.optimisticUpdates.effectsOf(transaction)
   }
@@ -214,7 +223,7 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     return { label, group, requires: pending, replaces: idsOf(old) }
   }
 
-  /** Runs `body` and returns what it wrote. Throws what `body` throws. */
+  /** Runs `body` and returns its writes. Throws the error of `body`. */
   draft(body: (mutator: Mutator) => unknown): Draft {
     this.refuseClosed()
     if (this.#drafting) {
@@ -236,8 +245,8 @@ export class TransactionMaker implements TransactionHost, UndoHost {
   }
 
   /**
-   * Adds a transaction with `written`, or adds its writes to the newest one. `old`: the transaction that it writes
-   * again; a rejected one leaves the outbox in the same step.
+   * Adds a transaction that writes `written`, or adds these writes to the newest transaction. `old`: the transaction to
+   * write again. If `old` was rejected, it leaves the outbox in the same step.
    */
   #add(written: Draft, options: AddOptions, old?: LocalTransaction): LocalTransaction {
     const { clock, ids, outbox, optimisticUpdates, models } = this.#options
@@ -272,7 +281,7 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     return transaction
   }
 
-  /** Adds writes to the newest transaction, if its own write has not begun and `options` are the same. */
+  /** Adds writes to the newest transaction, if its write to the disk has not begun and `options` are the same. */
   #join(written: Parameters<typeof joinRecords>[1], options: AddOptions): LocalTransaction | undefined {
     const { optimisticUpdates } = this.#options
     const { coalesce, group, label, isUndo } = options
@@ -319,7 +328,7 @@ export class TransactionMaker implements TransactionHost, UndoHost {
           end: [endOf(rejected.record, 'discarded', id)],
         })
       : log.put(() => {
-          // From here on, other clients may read it.
+          // From here on, other clients may read the transaction: add no more writes to it.
           if (this.#unwritten === transaction) this.#unwritten = undefined
           return transaction.record
         }))
@@ -334,7 +343,7 @@ export class TransactionMaker implements TransactionHost, UndoHost {
   #isSentUnstored(transaction: LocalTransaction, error: SyncError): boolean {
     if (this.#replaced.has(transaction) || error.code === 'signed_out') return false
     if (!this.#options.canSend() || !transaction.dispatch({ type: 'unstored', error })) return false
-    // It keeps its place, also among those that are stored before it.
+    // With this key, the transaction stays before transactions that are stored later.
     const { last } = this.#options.outbox
     if (last !== undefined) transaction.amend({ key: `${last}/${transaction.id}` })
     return true
@@ -347,7 +356,7 @@ export class TransactionMaker implements TransactionHost, UndoHost {
   }
 }
 
-/** The id of a transaction and the ids of all that it writes again. */
+/** The id of a transaction and the ids of all transactions that it replaces. */
 function idsOf({ id, replaces = [] }: OutboxRecord): readonly string[] {
   return [...replaces, id]
 }

@@ -6,40 +6,45 @@ import { type Step, type TransitionTable, transitionOf } from '../base/machine.t
  * transaction that was being sent is queued.
  */
 export type TransactionState =
-  /** It is shown and being stored. */
+  /** The transaction is shown and is being stored. */
   | { readonly name: 'writing' }
   | { readonly name: 'queued' }
   | { readonly name: 'sending' }
-  /** The server has accepted it; its last change has the position `sid`. The data does not contain it yet. */
+  /**
+   * The server has accepted the transaction; its last change has the position `sid`. The data does not contain it yet.
+   */
   | { readonly name: 'accepted'; readonly sid: number; readonly epoch?: string | undefined }
   | { readonly name: 'synced'; readonly sid: number }
-  /** It could not be stored, or the user had signed out before. Its optimistic update was removed. */
+  /** The transaction could not be stored, or the user had signed out before. Its optimistic update was removed. */
   | { readonly name: 'failed'; readonly error: SyncError; readonly rejection: RejectedError }
-  /** It was undone, or replaced, before it was sent. */
+  /** The transaction was undone or replaced before it was sent. */
   | { readonly name: 'cancelled' }
-  /** The server rejected it or a transaction that it requires. It waits in the outbox. */
+  /** The server rejected the transaction, or one that it requires. It waits in the outbox. */
   | { readonly name: 'rejected'; readonly error: RejectedError }
-  /** It was rejected, and then discarded or replaced by a retry. */
+  /** The transaction was rejected, and then discarded or replaced by a retry. */
   | { readonly name: 'discarded'; readonly error: RejectedError }
 
 export type TransactionEvent =
   | { readonly type: 'stored' }
   | { readonly type: 'lost'; readonly error: SyncError }
-  /** The store did not accept it, and it is sent from memory. */
+  /** The store did not accept the transaction, which is sent from memory. */
   | { readonly type: 'unstored'; readonly error: SyncError }
   | { readonly type: 'send' }
-  /** No response came. It is sent again under the same id. */
+  /** No response came. The transaction is sent again under the same id. */
   | { readonly type: 'unsent' }
   /** `epoch`: the history of `sid`, if the server names it. */
   | { readonly type: 'accept'; readonly sid: number; readonly epoch?: string | undefined }
   | { readonly type: 'reject'; readonly error: RejectedError }
-  /** The data contains its result. */
+  /** The data contains the result of the transaction. */
   | { readonly type: 'sync' }
-  /** The server has another history, which may not contain it. */
+  /** The server has another history, which may not contain the transaction. */
   | { readonly type: 'requeue' }
   | { readonly type: 'cancel' }
   | { readonly type: 'discard' }
-  /** Its removal from the disk failed after it was cancelled or discarded, or another client may have sent it. */
+  /**
+   * The transaction was cancelled or discarded, but its removal from the disk failed, or another client may have sent
+   * it.
+   */
   | { readonly type: 'restore' }
 
 type Next = Step<TransactionState, never>
@@ -62,7 +67,7 @@ const table: TransitionTable<TransactionState, TransactionEvent, never> = {
   },
   queued: {
     send: () => to({ name: 'sending' }),
-    // Another client of the same user has sent it, or a response was lost.
+    // Another client of the same user has sent the transaction, or a response was lost.
     accept,
     reject,
     cancel: () => to({ name: 'cancelled' }),
@@ -73,7 +78,7 @@ const table: TransitionTable<TransactionState, TransactionEvent, never> = {
     unsent: () => to(queued),
     accept,
     reject,
-    // Another client of the same data has cancelled it.
+    // Another client of the same data has cancelled the transaction.
     cancel: () => to({ name: 'cancelled' }),
   },
   accepted: {
@@ -84,7 +89,7 @@ const table: TransitionTable<TransactionState, TransactionEvent, never> = {
   synced: {},
   failed: {},
   cancelled: {
-    // It was cancelled while it was being stored: nothing is on the disk to be restored.
+    // The transaction was cancelled while it was being stored: the disk has nothing to restore.
     lost: fail,
     restore: () => to(queued),
   },

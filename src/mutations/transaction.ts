@@ -7,48 +7,51 @@ import type { Effect } from './inverse.ts'
 import { nextTransactionState, type TransactionEvent, type TransactionState } from './transaction-state.ts'
 
 /**
- * A change that the user made: the server applies all of it or nothing. It is shown at once. A rejected promise that
- * nobody awaits is never an unhandled rejection.
+ * A change that the user made, shown at once. The server applies all of it or nothing. A rejected promise that nobody
+ * awaits is never an unhandled rejection.
  */
 export interface Transaction {
   /** A UUIDv7, which stays the same over restarts. The transaction is sent under this id. */
   readonly id: string
   readonly label: string | undefined
-  /** The time when it was made, in ms since the epoch. */
+  /** The time when the transaction was made, in ms since the epoch. */
   readonly at: number
   readonly state: TransactionState['name']
   /**
-   * Why it was rejected, or why it `failed`, with the code of the StorageError as `reason`; `undefined` unless it is
-   * `rejected`, `discarded` or `failed`.
+   * Why the transaction was rejected, or why it `failed`, with the code of the StorageError as `reason`. `undefined`
+   * unless the state is `rejected`, `discarded` or `failed`.
    */
   readonly rejection: RejectedError | undefined
   /** The id of the rejected transaction that this one replaces. */
   readonly retryOf: string | undefined
-  /** The records that it changes: before the change, after it, and as the server last sent them. */
+  /** The records that the transaction changes: before the change, after it, and as the server last sent them. */
   readonly records: readonly TouchedRecord[]
   /**
-   * Resolves once it is flushed to the disk, or accepted by the server if the disk fails. Rejects with the StorageError
-   * of the disk if both fail; with a RejectedError if it is undone or rejected before.
+   * Resolves once the transaction is flushed to the disk, or accepted by the server if the disk fails. Rejects with the
+   * StorageError of the disk if both fail; with a RejectedError if the transaction is undone or rejected before.
    */
   readonly durable: Promise<void>
   /**
-   * Resolves with the `sid` of its last change once the server has accepted it. Rejects with a RejectedError, with what
-   * `durable` rejects with, or with a ClosedError if the client is closed before.
+   * Resolves with the `sid` of the last change of the transaction, once the server has accepted it. Rejects with a
+   * RejectedError, with the error of `durable`, or with a ClosedError if the client is closed before.
    */
   readonly accepted: Promise<number>
-  /** Resolves with the same `sid` once the data from the server contains it. Rejects as `accepted` does. */
+  /**
+   * Resolves with the same `sid` once the data from the server contains the transaction. Rejects as `accepted` does.
+   */
   readonly synced: Promise<number>
   /**
-   * Resolves with its last state, or with its state when the client is closed. Never rejects. A rejected transaction
-   * has settled.
+   * Resolves with the last state of the transaction, or with the state at the time when the client is closed. Never
+   * rejects. A rejected transaction has settled.
    */
   readonly settled: Promise<TransactionState['name']>
   /** Calls `listener` when `state` has changed. Changes that happen together are reported once. */
   subscribe(listener: Listener<Transaction>): Unsubscribe
   /**
-   * Undoes it. An unsent transaction is cancelled; for a sent one, another transaction restores each field that still
-   * has the written value. Resolves with that other transaction, or with `undefined` if there is nothing to restore.
-   * Rejects with what `mutate` throws, and with a StorageError if the disk fails: the transaction then stays as it was.
+   * Undoes the transaction. If it is unsent, cancels it. If it was sent, makes another transaction, which restores each
+   * field that still has the written value. Resolves with that other transaction, or with `undefined` if there is
+   * nothing to restore. Rejects with the errors of `mutate`, and with a StorageError if the disk fails: the transaction
+   * then stays as it was.
    */
   undo(): Promise<Transaction | undefined>
 }
@@ -64,11 +67,13 @@ export interface TouchedRecord {
   readonly theirs: Payload | undefined
 }
 
-/** The functions of its maker that a transaction calls. */
+/** The functions that a transaction calls. Its maker implements them. */
 export interface TransactionHost {
   records(record: OutboxRecord): readonly TouchedRecord[]
   undo(transaction: LocalTransaction): Promise<LocalTransaction | undefined>
-  /** Called when the state of a transaction has changed. `LocalTransaction.notify` is to be called some time later. */
+  /**
+   * Called when the state of a transaction has changed. The host calls `LocalTransaction.notify` with the next commit.
+   */
   changed(transaction: LocalTransaction): void
   readonly onListenerError: (error: unknown) => void
 }
@@ -82,7 +87,7 @@ interface Promises {
 
 export class LocalTransaction implements Transaction {
   readonly #host: TransactionHost
-  /** Made on demand, as are the promises: there may be many thousands of transactions. */
+  /** Made on demand, as the promises are: there may be many thousands of transactions. */
   #emitter: Emitter<{ change: Transaction }> | undefined
   #promises: Promises = {}
   #record: OutboxRecord
@@ -91,7 +96,7 @@ export class LocalTransaction implements Transaction {
   /** The error of the store if it did not accept the transaction. */
   #storeError: SyncError | undefined
   #effects: readonly Effect[] | undefined
-  /** The error of promises that have not settled; `undefined` until the client is closed. */
+  /** The error of promises that have not settled; set when the client is closed. */
   #closed: ClosedError | undefined
 
   /** `state`: `writing` for a new transaction, {@link stateOf} `record` for a restored one. */
@@ -161,7 +166,7 @@ export class LocalTransaction implements Transaction {
     return this.#host.undo(this)
   }
 
-  /** The record to store on the disk. */
+  /** The transaction as it is stored on the disk. */
   get record(): OutboxRecord {
     return this.#record
   }
@@ -171,22 +176,22 @@ export class LocalTransaction implements Transaction {
     return isPending(this.#state)
   }
 
-  /** Whether the disk has it. */
+  /** Whether the disk has the transaction. */
   get isStored(): boolean {
     return this.#isDurable
   }
 
-  /** Its effect on each record, saved when the data came to contain it or when it was taken back. */
+  /** The effect on each record, saved when the data came to contain the transaction or when it was taken back. */
   get effects(): readonly Effect[] | undefined {
     return this.#effects
   }
 
-  /** Saves its effects. The first call counts. */
+  /** Saves the effects. Only the first call counts. */
   note(effects: readonly Effect[]): void {
     this.#effects ??= effects
   }
 
-  /** Whether the server may have it, with or without a response. */
+  /** Whether the server may have the transaction, with or without a response. */
   get wasSent(): boolean {
     return this.#record.state !== 'queued'
   }
@@ -224,7 +229,7 @@ export class LocalTransaction implements Transaction {
     this.#emitter?.emit('change', this)
   }
 
-  /** Settles all promises, since the client is closed: with `error`, unless the state decides. */
+  /** Settles all promises, because the client is closed: with `error`, unless the state decides. */
   close(
     error = new ClosedError('The client was closed before this transaction settled. It stays queued.'),
   ): void {
@@ -233,7 +238,10 @@ export class LocalTransaction implements Transaction {
     this.#emitter?.clear()
   }
 
-  /** Starts again as restored from the disk: promises that have settled no longer apply to later callers. */
+  /**
+   * Treats the transaction as restored from the disk. Later callers get new promises, since the old ones may have
+   * settled.
+   */
   #startAgain(): void {
     this.#isDurable = true
     this.#effects = undefined
@@ -282,7 +290,7 @@ function recordOf(record: OutboxRecord, state: TransactionState): OutboxRecord {
       return { ...rest, state: 'rejected', error: { code, message, details } }
     }
     default:
-      // Once it was sent, the server may have it.
+      // Once the transaction was sent, the server may have it.
       return { ...rest, state: record.state === 'queued' && state.name !== 'sending' ? 'queued' : 'sending' }
   }
 }
@@ -295,7 +303,7 @@ export function stateOf(record: OutboxRecord): TransactionState {
   return { name: 'rejected', error: rejectionOf(record) }
 }
 
-/** Why a transaction that was stored as rejected was rejected. */
+/** The reason of a rejected transaction, from its record. */
 export function rejectionOf({ error }: OutboxRecord): RejectedError {
   const { code = 'unknown', message = 'The server rejected it.', details } = error ?? {}
   return new RejectedError(code, message, details)

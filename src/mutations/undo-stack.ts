@@ -6,11 +6,13 @@ const maxSteps = 100
 /** A transaction that the user made. */
 export interface UndoEntry {
   readonly transaction: LocalTransaction
-  /** The transaction that took it back; `undefined` if it was never sent or there was nothing to take back. */
+  /**
+   * The transaction that took `transaction` back; `undefined` if that was never sent or there was nothing to take back.
+   */
   inverse?: LocalTransaction | undefined
 }
 
-/** What the user did in one step. Transactions of the same group are undone and redone together. */
+/** One step of the user. Transactions of the same group are undone and redone together. */
 interface Step {
   readonly group: string | undefined
   readonly entries: UndoEntry[]
@@ -18,9 +20,9 @@ interface Step {
 
 /** Makes the transactions that redo undone steps. */
 export interface UndoHost {
-  /** Makes a new transaction with the ops of a cancelled one. */
+  /** Makes a new transaction with the effects of a cancelled one. */
   again(cancelled: LocalTransaction): LocalTransaction
-  /** To be called when `canUndo` or `canRedo` may have changed. */
+  /** Called when `canUndo` or `canRedo` may have changed. */
   changed(): void
 }
 
@@ -50,7 +52,7 @@ export class UndoStack {
     void this.#enqueue(() => {
       this.#undone = []
       const last = this.#done.at(-1)
-      // It was joined with the last one.
+      // The writes were added to a transaction that the step has.
       if (last?.entries.some(isOf(transaction))) return
       if (last && group !== undefined && last.group === group) last.entries.push({ transaction })
       else this.#addStep({ group, entries: [{ transaction }] })
@@ -58,8 +60,8 @@ export class UndoStack {
   }
 
   /**
-   * `transaction` replaces `other`, which was rejected or could not be stored. It joins the step of `other`, or makes a
-   * new step if that was undone.
+   * Replaces `other`, which was rejected or could not be stored, by `transaction`: in the step of `other`, or in a new
+   * step if that step was undone.
    */
   replace(other: LocalTransaction, transaction: LocalTransaction): void {
     void this.#enqueue(() => {
@@ -86,7 +88,7 @@ export class UndoStack {
       const undone: Step = { group: step.group, entries: [] }
       this.#undone.push(undone)
       for (const entry of [...step.entries].reverse()) {
-        // It may have been rejected in the meantime.
+        // The transaction may have been rejected since the step was chosen.
         if (!isDone(entry)) continue
         const { transaction } = entry
         const inverse = await transaction.undo()
@@ -116,7 +118,7 @@ export class UndoStack {
     })
   }
 
-  /** Runs `work` at once, or after the running work: each builds on the result of the one before. */
+  /** Runs `work` at once, or after the running work, since each call builds on the result of the one before. */
   async #enqueue<T>(work: () => T | Promise<T>): Promise<T> {
     const turn = this.#running ? this.#running.then(work) : work()
     if (!(turn instanceof Promise)) {
@@ -160,7 +162,7 @@ function isDone({ transaction }: UndoEntry): boolean {
   return isInForce(transaction)
 }
 
-/** Whether it can be redone. If the inverse was rejected, the transaction is in force as it is. */
+/** Whether the entry can be redone. If the inverse was rejected, the transaction was not undone. */
 function isUndone(entry: UndoEntry): boolean {
   return isCancelled(entry) || isInForce(entry.inverse ?? entry.transaction)
 }

@@ -5,7 +5,10 @@ import type { Transaction } from './transaction.ts'
 import type { TransactionState } from './transaction-state.ts'
 
 export interface MutateOptions {
-  /** The transactions that must happen for this one to happen. @default those that add a record which it changes */
+  /**
+   * The transactions that this one requires: if one of them is rejected or undone, so is this one. @default those that
+   * add a record which it changes
+   */
   readonly requires?: readonly Transaction[] | undefined
   /**
    * Adds the writes to the newest transaction, which `mutate` then returns, if its write to the disk has not begun and
@@ -21,17 +24,19 @@ export interface MutateOptions {
 /** Returns the function that writes the replacement of a rejected transaction; `undefined` leaves it in the outbox. */
 export type Merge = (rejected: Transaction) => ((mutator: Mutator) => void) | undefined
 
-/** Everything in an outbox, as plain data: for a support request, or to carry it elsewhere by hand. */
+/** All transactions of an outbox, as plain data: for a support request, or to carry them elsewhere by hand. */
 export interface ExportedOutbox {
-  /** Those that are pending, and those that were rejected. */
+  /** The pending and the rejected transactions. */
   readonly transactions: readonly OutboxRecord[]
-  /** Those that were written after the user had signed out, for example in a tab that was frozen. They are never sent. */
+  /**
+   * The transactions that were written after the user had signed out, for example in a frozen tab. They are never sent.
+   */
   readonly failed: readonly OutboxRecord[]
-  /** Stored values that cannot be read, as they are. */
+  /** Stored values that cannot be read, as they are stored. */
   readonly unreadable: readonly unknown[]
 }
 
-/** The transactions that have not settled and the rejected ones. Its functions need no `this`. */
+/** The transactions that have not settled, and the rejected ones. The functions need no `this`. */
 export interface WriterOutbox {
   list(options?: { readonly state?: TransactionState['name'] | undefined }): readonly Transaction[]
   get(id: string): Transaction | undefined

@@ -121,8 +121,9 @@ export class RowSlicer {
 }
 
 /**
- * The index of the `,` after the last row in `bytes` that certainly ends with a line feed, or -1. The last line feed
- * may follow the last row of all, or its `,` may still be to come.
+ * Returns the index of the `,` that follows the last complete row, or -1. A row is complete if a line feed and a `,`
+ * follow it. If no `,` follows the last line feed, the row before counts: that line feed may end the array, or the `,`
+ * may be in the next chunk.
  */
 function endOfLines(bytes: Uint8Array): number {
   const last = bytes.lastIndexOf(lineFeed)

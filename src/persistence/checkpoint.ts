@@ -35,9 +35,9 @@ interface Start {
 }
 
 /**
- * Folds the journal, up to its current end, into new pages beside the current ones, and then switches to the new pages.
- * Resolves with `undefined` if there is nothing to fold or if the checkpoint gives up: because its signal aborts, or
- * because a snapshot has replaced the data that the checkpoint began with.
+ * Folds the journal, up to its current end, into new pages, and then switches from the current pages to these. Resolves
+ * with `undefined` if there is nothing to fold or if the checkpoint gives up: because its signal aborts, or because a
+ * snapshot has replaced the data that the checkpoint began with.
  */
 export async function checkpoint(context: CheckpointContext): Promise<Checkpointed | undefined> {
   const { database, generations } = context

@@ -30,7 +30,7 @@ export class Checkpointer {
     return this.#failure
   }
 
-  /** Schedules a checkpoint if one is due. To be called after each write. */
+  /** Schedules a checkpoint if one is due. Call after each write. */
   soon(): void {
     const { clock, database } = this.#options
     if (this.#current || !checkpointDue(database().size)) return

@@ -9,12 +9,12 @@ import type { Repair } from './repair.ts'
 import type { SignedOut, SignOut } from './sign-out.ts'
 
 /**
- * The local database of one identity: the last checkpoint as pages of JSON text, and a journal of the deltas since. It
- * holds confirmed data only. Rows and position become durable together or not at all.
+ * The local database of one identity: the last checkpoint as pages of JSON text, a journal of the deltas since, and the
+ * outbox. Pages and journal hold confirmed data only. Rows and position become durable together or not at all.
  *
- * One client, the leader, stores the data. A client that opens the database as the leader raises a number, the fence.
- * Every write, except a write to the outbox, of any other client is rejected with a StorageError of code `fenced` and
- * changes nothing.
+ * One client, the leader, stores the data. A client that opens the database as the leader raises a stored number, the
+ * fence. From then on, each write of another client rejects with a StorageError of code `fenced` and changes nothing.
+ * Writes to the outbox are exempt.
  */
 export interface Database {
   readonly kind: 'durable' | 'memory'
@@ -37,11 +37,12 @@ export interface Database {
    */
   position(): Promise<StoredPosition | undefined>
   /**
-   * Resolves with what the journal has after `position`; with `undefined` if the journal begins later, or the stored
-   * data is of another history, or of another snapshot than `copy`: then read all of it. Rejects with a StorageError.
+   * Resolves with the changes that the journal has after `position`. Resolves with `undefined` if the journal begins
+   * later, or if the stored data is of another history, or of another snapshot than `copy`: then read all data. Rejects
+   * with a StorageError.
    */
   since(position: HistoryPosition, copy: string | undefined): Promise<StoredChanges | undefined>
-  /** The error for which the leader could store nothing when it opened the database; `undefined` once it can. */
+  /** Why the leader could store nothing when it opened the database; `undefined` once it can. */
   readonly refused?: StorageError | undefined
   /** The number of the leader, which is higher than that of every leader before; 0 if this client does not lead. */
   readonly term: number
@@ -52,7 +53,7 @@ export interface Database {
   readCaller(): Promise<string | undefined>
   /** Stores `caller`, unless the same name is already stored. Rejects with a StorageError. */
   storeCaller(caller: string | undefined): Promise<void>
-  /** Begins a new generation of pages beside the current one, which stays complete until `commit`. */
+  /** Begins a new generation of pages. The current generation stays complete until `commit`. */
   snapshot(): Promise<SnapshotWriter>
   /**
    * Makes one delta durable. Rejects with a StorageError of code `broken_link` if the stored position is not
@@ -61,20 +62,22 @@ export interface Database {
   append(entry: JournalEntry): Promise<void>
   /**
    * Folds the journal into the pages that it changes, one page at a time, and removes the folded records in one
-   * transaction. Appends may happen in between. Resolves with whether there was anything to fold. `signal` ends the
-   * work between pages.
+   * transaction. Appends may happen in between. Resolves with whether there was anything to fold. If `signal` aborts,
+   * gives up before the next page.
    */
   checkpoint(signal?: AbortSignal): Promise<boolean>
   /** The size of the stored data, which decides when a checkpoint is due. */
   readonly size: DatabaseSize
   /** The user's transactions. They are kept when the data is dropped. */
   readonly outbox: OutboxStore
-  /** The name of the life that the database was in when it was opened: see `signOut`. `undefined` if it has none. */
+  /** The life of the database when this client opened it: see `signOut`. `undefined` if lives have no names. */
   readonly life: string | undefined
   /**
-   * Ends the life of the database in one transaction: removes the data and, unless they are kept, the transactions of all
-   * clients, and locks every client out. A client that was opened before can only add transactions, which are never sent.
-   * Rejects with a PendingError or a StorageError, and changes nothing then.
+   * Signs the user out in one transaction: removes the data and, unless they are kept, the transactions of all clients,
+   * and locks every client out. Rejects with a PendingError or a StorageError, and changes nothing then.
+   *
+   * A sign-out ends the life of the database, and begins the next one. Each life has a random name. A client that
+   * opened the database in an earlier life can only add transactions, which are never sent.
    */
   signOut(signOut: SignOut): Promise<SignedOut>
   /** Removes pages and journal to make room. The next restart begins without data. */
@@ -114,7 +117,10 @@ export interface Restored extends StoredPosition {
   readonly repair: Repair
 }
 
-/** `tx`: the id of the transaction that made the change. It is stored if that transaction is among the `ends` of the entry. */
+/**
+ * `tx`: the id of the transaction that made the change. It is stored if that transaction is among the `ends` of the
+ * entry.
+ */
 export type JournalOp = RowOp & { readonly tx?: string | undefined }
 
 export interface JournalEntry {
@@ -124,7 +130,10 @@ export interface JournalEntry {
   readonly epoch?: string | undefined
   /** Whether records are missing, so that a snapshot is needed. Stored until the next snapshot. */
   readonly owesRepair?: boolean | undefined
-  /** The ends of transactions that the stored data contains with this delta: they are stored in the same step. */
+  /**
+   * The ends of the transactions that the stored data contains once this delta is stored. They are stored in the same
+   * step.
+   */
   readonly ends?: readonly OutboxEnd[] | undefined
 }
 

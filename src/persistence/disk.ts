@@ -12,20 +12,20 @@ import type { SignedOut, SignOut } from './sign-out.ts'
 import type { StorageStatus } from './storage-status.ts'
 
 /**
- * Time before the next snapshot is tried after one did not fit, in ms. Each later try waits four times longer, even if
- * a snapshot did fit: the next write may take its room again.
+ * The delay before the next snapshot after one for which the disk had no room, in ms. Each later delay is four times
+ * longer, even after a snapshot that was stored: the next write may take its room again.
  */
 const roomMs = 3_600_000
 
 export interface DiskOptions {
-  /** Opens the database. `leads`: as the client that stores the data; otherwise, only the outbox is written. */
+  /** Opens the database. `leads`: whether this client stores the data. If not, it writes the outbox only. */
   readonly openDatabase: (leads: boolean) => Promise<Database>
   readonly clock: Clock
   readonly listener: DiskListener
 }
 
 export interface DiskListener {
-  /** The database is opened for the first time. Resolves once it is decided whether this client leads. */
+  /** The database is about to be opened for the first time. Resolves once it is decided whether this client leads. */
   opening(): Promise<void>
   /** The database is open, and its data is not in memory yet. Resolves once that data is read; never rejects. */
   opened(): Promise<void>
@@ -35,7 +35,7 @@ export interface DiskListener {
   leads(): Promise<void>
   /** Another client stores the data now. */
   fenced(): void
-  /** The ends of transactions are stored, since the stored data contains them. */
+  /** The stored data contains these transactions, and their ends are stored. */
   ended(ends: readonly OutboxEnd[]): void
   /** The user has signed out, in another client: see `Database.signOut`. May be called more than once. */
   signedOut(): void
@@ -63,14 +63,14 @@ export class Disk {
   readonly #retry: Timer
   #retryMs = roomMs
   readonly #recorder: Recorder
-  /** The error for which the data was dropped during the current `replace`, if it was. */
+  /** Why the data was dropped during the current `replace`, if it was. */
   #dropFailure: SyncError | undefined
   /** Whether the database was closed and opened again during the last snapshot. */
   #isLost = false
   #opening: Promise<void> | undefined
   #isSealed = false
   #leads = true
-  /** Whether the open database was opened by the leader. */
+  /** Whether this client opened the database as the leader. */
   #isLeaders = false
   #leading: Promise<void> | undefined
   #life: string | undefined
@@ -87,7 +87,8 @@ export class Disk {
       clock,
       listener: {
         failed: report,
-        // Open the database again at once; it may be another, empty one: records in memory are safe only once stored.
+        // Open the database again at once. It may be another, empty one: what is in memory is safe only when stored in
+        // it.
         lost: (database, failure) => void this.#opener.openAfter(database, failure).then(report),
         reopened: (database, old) => {
           this.#checkpointer.abort()
@@ -96,7 +97,7 @@ export class Disk {
           if (isFirst) this.#recorder.suspend()
           this.#recorder.use(database)
           report()
-          // The leader has changed: this is the same database.
+          // This client now leads, and has opened the same database again as the leader.
           if (this.#leading && !isFirst) return
           listener.reopened()
           if (isFirst && !this.#isSealed) this.#opening = listener.opened()
@@ -139,7 +140,7 @@ export class Disk {
     return this.#leads
   }
 
-  /** The number of this leader; `undefined` if it does not lead, or not yet. */
+  /** The number of this client as the leader: see `Database.term`. `undefined` if it does not lead, or not yet. */
   get term(): number | undefined {
     return this.#isLeaders ? this.database.term : undefined
   }
@@ -163,7 +164,7 @@ export class Disk {
     this.#report()
   }
 
-  /** As `open`. Resolves after a change of the leader. */
+  /** As `open`, but if this client is just becoming the leader, resolves once it is. */
   async ready(): Promise<void> {
     await this.open()
     await this.#leading
@@ -172,7 +173,7 @@ export class Disk {
   /** Where transactions and data are kept at present, and the reason if that is not as requested. */
   get status(): StorageStatus {
     const worst = this.#worst
-    // A client that does not lead any more follows.
+    // `fenced` is no failure: this client stops leading, and follows.
     const failure = worst?.code === 'fenced' ? undefined : worst
     // Another tab has deleted the database: nothing is stored until the page is loaded again.
     const isGone = failure?.code === 'closed' && !failure.retryable
@@ -180,15 +181,14 @@ export class Disk {
     return failure ? { kind, reason: failure.message } : { kind }
   }
 
-  /** The error for which new data is not stored, if there is one. */
+  /** Why new data is not stored; `undefined` if it is. */
   get failure(): SyncError | undefined {
     return this.#recorder.failure
   }
 
   /**
    * Resolves once the database is open and its data is read. Never rejects: if the database does not open, all data is
-   * in memory only. Nothing that `record` takes is stored until `resume`, because it would not follow from the stored
-   * data.
+   * in memory only. Deltas are not stored until `resume`, because they would not continue the stored data.
    */
   open(): Promise<void> {
     this.#opening ??= this.#isSealed ? Promise.resolve() : this.#open()
@@ -199,7 +199,7 @@ export class Disk {
     return this.database !== noDatabase
   }
 
-  /** The life of the open database. */
+  /** The life of the open database: see `Database.signOut`. */
   get life(): string | undefined {
     return this.#life
   }
@@ -223,14 +223,14 @@ export class Disk {
     if (this.#leads) this.#checkpointer.soon()
   }
 
-  /** Memory and disk are equal: store what follows. */
+  /** Memory and disk are equal: store the deltas that follow. */
   resume(): void {
     if (this.#leads && this.#isLeaders) this.#recorder.resume()
   }
 
   /**
-   * Stores nothing until the next snapshot. Pass `failure` if that snapshot may take long: the storage status then
-   * shows it.
+   * Stores nothing until the next snapshot. If that snapshot may take long, pass `failure` to show it in the storage
+   * status.
    */
   suspend(failure?: SyncError): void {
     this.#recorder.suspend(failure)
@@ -357,7 +357,7 @@ export class Disk {
     return this.#opener.failure ?? this.failure ?? this.#checkpointer.failure ?? this.#refused
   }
 
-  /** The error for which the next transaction may not be stored. */
+  /** Why the next transaction may not be stored. */
   get #refused(): SyncError | undefined {
     return this.outbox.refused ?? this.database.refused
   }

@@ -5,16 +5,16 @@ import { isOtherFormat, metaKeys } from './format.ts'
 /** The tables of the data: all but the outbox. */
 const data = { tables: ['meta', 'pages', 'journal'], mode: 'write' } as const
 
-/** The fence of a connection that does not lead. No client ever raises the fence to this number. */
-const beside = -1
+/** The `#fence` of a follower. A fence that is stored is at least 1. */
+const follower = -1
 
-/** Returns a name for the life of a new database, which no other life has; `undefined`: lives have no names. */
+/** Returns a random name for the life of a new database: see `Database.signOut`. `undefined`: lives have no names. */
 export type NewLife = (() => string) | undefined
 
-/** A connection whose writes are rejected unless it leads, and as soon as another client leads. */
+/** A connection to the database. Only the leader can write data, until another client raises the fence. */
 export class FencedConnection {
   readonly #connection: StoreConnection
-  /** 0 until the fence is raised. */
+  /** The number that this connection stored when it raised the fence. 0 before that; `follower` if it does not lead. */
   #fence: number
   #raising: ReturnType<typeof raiseFence> | undefined
   readonly #newLife: NewLife
@@ -29,10 +29,10 @@ export class FencedConnection {
   }
 
   /**
-   * Raises the fence, which locks out the previous leader. If there is no room to store the
-   * new fence, the connection can still read.
+   * Opens `connection` as the leader: raises the fence, which locks out the previous leader. If there is no room to
+   * store the new fence, the connection can still read.
    */
-  static async raise(connection: StoreConnection, newLife: NewLife): Promise<FencedConnection> {
+  static async lead(connection: StoreConnection, newLife: NewLife): Promise<FencedConnection> {
     const database = new FencedConnection(connection, newLife)
     await database.ensureRaised().catch(async (error) => {
       database.#refused = toStorageError(error)
@@ -42,16 +42,16 @@ export class FencedConnection {
     return database
   }
 
-  /** Leaves the data to the leader: every write of data is rejected with code `fenced`. */
-  static async beside(connection: StoreConnection, newLife: NewLife): Promise<FencedConnection> {
-    const database = new FencedConnection(connection, newLife, beside)
+  /** Opens `connection` as a follower: every write of data rejects with code `fenced`. */
+  static async follow(connection: StoreConnection, newLife: NewLife): Promise<FencedConnection> {
+    const database = new FencedConnection(connection, newLife, follower)
     const life = await database.read([], readLife)
     const options = { tables: ['meta'], mode: 'write' } as const
     database.#life = life ?? (await connection.transaction(options, (tx) => ensureLife(tx, newLife)))
     return database
   }
 
-  /** The life that the database was in when it was opened: see `Database.signOut`. */
+  /** The life of the database when it was opened: see `Database.signOut`. */
   get life(): string | undefined {
     return this.#life
   }
@@ -60,14 +60,14 @@ export class FencedConnection {
     return this.#fence
   }
 
-  /** The error for which the fence was not raised at first; `undefined` once it is. */
+  /** Why the fence could not be raised when the database was opened; `undefined` once it is raised. */
   get refused(): StorageError | undefined {
     return this.#fence > 0 ? undefined : this.#refused
   }
 
   /** Raises the fence, unless this connection has already raised it. Call this before using `fence`. */
   async ensureRaised(): Promise<void> {
-    if (this.#fence === beside) throw takenOver()
+    if (this.#fence === follower) throw takenOver()
     if (this.#fence > 0) return
     this.#raising ??= raiseFence(this.#connection, this.#newLife).finally(() => {
       this.#raising = undefined
@@ -86,15 +86,16 @@ export class FencedConnection {
   }
 
   /**
-   * Runs `body` in one write transaction. Rejects with a StorageError of code `fenced` if another client leads since.
+   * Runs `body` in one write transaction. Rejects with a StorageError of code `fenced` if another client has raised the
+   * fence.
    */
   async write<T>(tables: readonly Table[], body: (tx: StoreTransaction) => T | Promise<T>): Promise<T> {
     this.#writes += 1
-    // Begin the transaction in this turn, if possible: the disk then works while the delta is applied in memory.
+    // If the fence is raised, begin the transaction in this turn: the disk then works while the delta is applied in
+    // memory.
     if (this.#fence <= 0) await this.ensureRaised()
     return this.#connection.transaction({ tables: ['meta', ...tables], mode: 'write' }, async (tx) => {
-      // Compare the fence while `body` reads. If the comparison throws, the transaction takes back everything `body`
-      // has put.
+      // Compare the fence while `body` reads. If the comparison throws, the store undoes the writes of `body`.
       const [, result] = await Promise.all([this.#compare(tx), body(tx)])
       return result
     })
@@ -123,7 +124,7 @@ function takenOver(): StorageError {
 }
 
 /**
- * Raises the stored fence and resolves with it, and with the life of the database. No other client has the same number.
+ * Raises the stored fence. Resolves with the new fence, which no other client gets, and with the life of the database.
  * Drops data of another format.
  */
 function raiseFence(
@@ -141,13 +142,13 @@ function raiseFence(
   })
 }
 
-/** Resolves with the life that is stored: see `Database.signOut`. */
+/** Resolves with the stored life: see `Database.signOut`. */
 export async function readLife(tx: StoreTransaction): Promise<string | undefined> {
   const life = await tx.get('meta', metaKeys.life)
   return typeof life === 'string' ? life : undefined
 }
 
-/** Resolves with the life of the database, which begins here if the database is new. */
+/** Resolves with the life of the database. If none is stored, stores a new one, provided that lives have names. */
 async function ensureLife(tx: StoreTransaction, newLife: NewLife): Promise<string | undefined> {
   const stored = await readLife(tx)
   const life = stored ?? newLife?.()
@@ -163,7 +164,7 @@ export async function raiseIn(tx: StoreTransaction): Promise<number> {
   return fence
 }
 
-/** Removes the data. */
+/** Removes all data. The outbox, the fence, the life and the caller stay. */
 export function drop(tx: StoreTransaction): void {
   for (const key of [metaKeys.head, metaKeys.manifest, metaKeys.repair]) tx.delete('meta', key)
   for (const table of ['pages', 'journal'] as const) tx.delete(table, {})

@@ -6,9 +6,9 @@ import type { StoreValue } from '../storage/store.ts'
 /**
  * The layout of the local database in the tables of a store.
  *
- * - `meta`: `fence`, the number of times the database was opened; `head`, a {@link Head}; `manifest`, the
- *   {@link Manifest} of the pages; `repair`, a Repair; `caller`, the user who owns the data, as the service names the
- *   user; `life`, a random name that changes whenever the user signs out.
+ * - `meta`: `fence`, a number that each new leader raises; `head`, a {@link Head}; `manifest`, the {@link Manifest} of
+ *   the pages; `repair`, a Repair; `caller`, the user who owns the data, as the service names the user; `life`, a random
+ *   name that changes whenever the user signs out.
  * - `pages`: by `<generation>/<n>`, the JSON text of an array of rows. A page is never changed: changed rows go into a
  *   new page under a new key. Pages that the manifest does not list are leftovers of a writer that did not finish.
  * - `journal`: by {@link journalKey}, a delta: the position before it, the position after it, the time when it was
@@ -21,11 +21,11 @@ export const format = 3
 
 export type Head = {
   readonly format: typeof format
-  /** The writer that made the manifest, as `<fence>.<n>`. Every manifest has another generation. */
+  /** The writer that made the manifest, as `<fence>.<n>`. No two manifests have the same. */
   readonly generation: string
   /** The position of the pages, on which the journal builds. */
   readonly base: number
-  /** When that position was stored, in ms since the epoch. */
+  /** When `base` was stored, in ms since the epoch. */
   readonly at: number
   /** The version of the models for which pages and journal are written. */
   readonly version: number

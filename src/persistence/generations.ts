@@ -11,11 +11,11 @@ import {
   readManifest,
 } from './format.ts'
 
-/** Gives each page writer a unique name, and removes pages that nothing uses. */
+/** Begins page writers, each with a unique name, and removes the pages that nothing uses. */
 export interface Generations {
   /** Begins a writer. Its pages are not swept until the writer has ended. */
   begin(): PageWriter
-  /** All pages are about to be removed. The writers under way lose their pages and cannot finish. */
+  /** Ends all writers, because all pages are about to be removed. Their snapshots and checkpoints then fail. */
   forget(): void
   /** Stores a new head and manifest, and removes the pages that the manifest does not list. */
   switchTo(tx: StoreTransaction, head: Head, manifest: Manifest): Promise<void>
@@ -26,7 +26,7 @@ export interface Generations {
 /** Writes pages. They become part of the data only when a manifest lists them. */
 export interface PageWriter {
   readonly id: string
-  /** Whether the pages of this writer are still stored. */
+  /** Whether this writer is still writing. `false` after `end`, and after `Generations.forget`. */
   isUnderWay(): boolean
   end(): void
   /** Stores pages, in one transaction. */
@@ -70,7 +70,7 @@ export function generationsOf(database: FencedConnection): Generations {
   }
 }
 
-/** The pages that `manifest` lists: none if it cannot be read, since nothing can then be restored. */
+/** The keys of the pages that `manifest` lists. None if it cannot be read, since no data can be restored then. */
 function keysIn(manifest: StoreValue | undefined): readonly string[] {
   try {
     return readManifest(manifest).map(({ key }) => key)

@@ -2,7 +2,7 @@ import { applyOp, type RowOp, rowKey } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { PageEntry } from './format.ts'
 
-/** Applies a journal to the pages below it. Pass the pages one by one, the last page first. */
+/** Applies a journal to pages. Pass the pages one by one, the last page first. */
 export class JournalFold {
   readonly #types = new Set<string>()
   /** The ops of each record that no page has contained yet. */
@@ -61,7 +61,7 @@ export class JournalFold {
     let row = before
     let isMissing = false
     for (const op of ops) {
-      // An insert or a removal brings the record into step again.
+      // An insert or a removal needs no earlier record.
       isMissing = op.op === 'u' && (isMissing || !row)
       row = applyOp(row, op)
     }

@@ -27,7 +27,7 @@ export interface OpenDatabaseOptions {
   readonly models?: MigrationPlan | undefined
   /** Whether this client is the leader and stores the data. Otherwise, only the outbox is written. @default true */
   readonly leads?: boolean | undefined
-  /** Names the life that the database is in if it is new: see `Database.signOut`. */
+  /** Names the life of a new database: see `Database.signOut`. */
   readonly newLife?: NewLife
   /** The lifecycle of the page. @default the process is never frozen */
   readonly lifecycle?: Lifecycle
@@ -35,9 +35,7 @@ export interface OpenDatabaseOptions {
 
 const nothing: DatabaseSize = { pageUnits: 0, journalUnits: 0 }
 
-/**
- * An entry of more ops than this is written in a separate turn, because applying it in memory has already taken one.
- */
+/** A delta with more ops than this is written in a later turn, because applying it in memory has taken this turn. */
 const turnOps = 1_000
 
 /**
@@ -51,7 +49,7 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
     life === undefined || life === (await readLife(tx)) ? undefined : signedOut()
   const connection = await openFreezable({ store, name, lifecycle, check })
   try {
-    const fenced = await FencedConnection[leads ? 'raise' : 'beside'](connection, newLife)
+    const fenced = await FencedConnection[leads ? 'lead' : 'follow'](connection, newLife)
     life = fenced.life
     return databaseIn(connection, fenced, options)
   } catch (error) {
@@ -76,7 +74,7 @@ function databaseIn(
 
   const snapshot = async () => {
     await database.ensureRaised()
-    // A process that was killed left its pages.
+    // Remove the pages of a process that was killed.
     await generations.sweep()
     return beginSnapshot(database, generations, {
       clock,

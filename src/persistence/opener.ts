@@ -15,11 +15,14 @@ const maxMs = 8_000
 /** The delay before the next attempt after a failed opening, in ms. Each later delay is four times longer. */
 const retryMs = 60_000
 
-/** An opening this long ago, in ms, no longer counts as one in a row. */
+/** After this time without an opening, in ms, the next opening counts as the first in a row. */
 const calmMs = 60_000
 
 export interface OpenerOptions {
-  /** `isSame`: the database is open, and has not been closed by the browser, which may have emptied it. */
+  /**
+   * `isSame`: this must be the same database as before, since the browser has not closed it and so cannot have emptied
+   * it.
+   */
   readonly openDatabase: (isSame: boolean) => Promise<Database>
   readonly clock: Clock
   readonly listener: OpenerListener
@@ -43,7 +46,7 @@ export class Opener {
   readonly #retry: Timer
   #retryMs = retryMs
   #database = noDatabase
-  /** Whether the browser has emptied the database that was open last: the next one is another. */
+  /** Whether the browser closed the last database, and may have emptied it. */
   #isLost = false
   #failure: SyncError | undefined
   #reopening: Promise<boolean> | undefined
@@ -65,7 +68,7 @@ export class Opener {
     return this.#database
   }
 
-  /** The error for which no database is open; `undefined` if one is open. */
+  /** Why no database is open; `undefined` if one is open. */
   get failure(): SyncError | undefined {
     return this.#failure
   }
@@ -119,8 +122,8 @@ export class Opener {
   }
 
   /**
-   * Opens the database again. Resolves with whether it is open; never rejects. `atOnce`: the open one works, so no wait
-   * is needed.
+   * Opens the database again. Resolves with whether it is open; never rejects. `atOnce`: without a delay before the
+   * first try, because the open database works.
    */
   openAgain(atOnce = false): Promise<boolean> {
     this.#reopening ??= this.#reopen(atOnce).finally(() => {

@@ -78,7 +78,7 @@ export class OutboxDisk {
       const failure = toStorageError(error)
       if (failure.code !== 'quota') throw failure
       onDrop(failure)
-      // Data of another tab cannot be dropped and makes no room: the write below then fails with the error to report.
+      // A client that does not lead cannot drop the data. The write below then fails again, with the error to report.
       await database()
         .drop()
         .catch(() => {})

@@ -6,10 +6,13 @@ import type { Rejection, TxOp } from '../protocol/tx.ts'
 import type { StoreConnection, StoreTransaction, StoreValue, TransactionOptions } from '../storage/store.ts'
 import { after, digits } from './format.ts'
 
-/** A transaction as it is stored, until the data has shown its outcome. */
+/** A transaction in the outbox table. When the transaction has ended, an {@link OutboxEnd} replaces it. */
 export interface OutboxRecord {
   readonly id: string
-  /** Where it is stored: keys sort in the order of the transactions. `undefined` until it is stored. */
+  /**
+   * The key in the outbox table. Keys sort in the order of the transactions. `undefined` until the transaction is
+   * stored.
+   */
   readonly key?: string | undefined
   /** `sending`: the server may already have the transaction. */
   readonly state: 'queued' | 'sending' | 'accepted' | 'rejected'
@@ -26,7 +29,7 @@ export interface OutboxRecord {
   readonly before: readonly RecordImage[]
   /** The ids of the pending transactions that the conditional ops build on. */
   readonly bases: readonly string[]
-  /** The ids of the transactions without which this one must not happen. */
+  /** The ids of the transactions that this one requires: if one of them is undone, so is this one. */
   readonly requires: readonly string[]
   /** The version of the models for which the ops are written. */
   readonly version: number
@@ -34,8 +37,8 @@ export interface OutboxRecord {
   readonly group?: string | undefined
   readonly coalesce?: string | undefined
   /**
-   * Whether the transaction is an undo or a redo: its ops have `was`. It is first sent when the data contains what it
-   * takes back.
+   * Whether the transaction is an undo or a redo: its ops have `was`. It is not sent before the data contains the
+   * change that it takes back.
    */
   readonly isUndo?: boolean | undefined
   /** The transaction that an undo takes back. */
@@ -52,7 +55,7 @@ export interface OutboxRecord {
   readonly acceptedEpoch?: string | undefined
   /** Whether the data has shown the outcome. The transaction is then never sent again, even after a reset. */
   readonly seen?: boolean | undefined
-  /** Of a rejected transaction: why. */
+  /** Of a rejected transaction: the reason. */
   readonly error?: Rejection | undefined
   /** The life of the database in which the transaction was stored: see `Database.signOut`. */
   readonly life?: string | undefined
@@ -65,7 +68,7 @@ export interface RecordImage {
   readonly p: Payload | null
 }
 
-/** What has become of a transaction: stored in its place, so that every client can read it there. */
+/** How a transaction ended. Stored under the key of the transaction, so that every client can read it there. */
 export interface OutboxEnd {
   readonly id: string
   readonly key?: string | undefined
@@ -82,69 +85,69 @@ export type OutboxEntry = OutboxRecord | OutboxEnd
 export interface StoredOutbox {
   /** The transactions, in order. */
   readonly records: readonly OutboxRecord[]
-  /** What has become of the last transactions that ended. */
+  /** The ends of the last transactions. */
   readonly ends: readonly OutboxEnd[]
-  /** Transactions of another life: they were stored after the user had signed out. They are left in place. */
+  /** Transactions of another life: a client stored them after the user had signed out. They stay in the table. */
   readonly failed: readonly OutboxRecord[]
-  /** Entries that cannot be read, as they are stored. They are left in place. */
+  /** Entries that cannot be read, as they are stored. They stay in the table. */
   readonly unreadable: readonly StoreValue[]
   /** The last key; empty if nothing is stored. */
   readonly last: string
 }
 
 /**
- * The transactions of one identity on disk, in the order in which they became durable, whatever the clocks of the
- * clients say. Each write is one transaction of the store, and is flushed to the disk when it resolves unless it only
- * tells what has become of stored transactions.
+ * The outbox table: the transactions of one identity, in the order in which they became durable, whatever the clocks of
+ * the clients say. Each write is one transaction of the store. When it resolves, it is flushed to the disk, unless the
+ * server or the data would bring all of it again.
  *
- * A new transaction gets the key after the last one. When a transaction ends, its end takes its place, so that no key is
- * given twice: a client that has not heard of the last transactions finds the next key taken, and reads. The last 1 000
- * ends are kept. What could not be stored when it was made keeps its place: its key begins with that of the transaction
- * before it.
+ * A new transaction gets the key after the last one. When a transaction ends, its end is stored under its key, so that
+ * no key is used twice: a client that has missed the last transactions finds the next key taken, and reads. The last 1
+ * 000 ends are kept. A transaction that could not be stored at first, and was sent from memory, gets a key that begins
+ * with the key of the transaction before it.
  *
- * All but a write of new transactions rejects with a StorageError of code `signed_out`, and changes nothing, once the
- * user has signed out since the database was opened.
+ * Once the user has signed out since the database was opened, `read` and every change of stored transactions reject
+ * with a StorageError of code `signed_out`, and change nothing.
  */
 export interface OutboxStore {
-  /** Resolves with all that is stored, or with what is stored after the key `after`. */
+  /** Resolves with all entries, or with those after the key `after`. */
   read(after?: string): Promise<StoredOutbox>
-  /** `isAgain`: an earlier call with this change may have succeeded unheard. */
+  /** `isAgain`: an earlier call with this change failed, but may have stored it all the same. */
   write(change: OutboxChange, isAgain?: boolean): Promise<OutboxWritten>
   /** Resolves with the transactions that this client has stored after the user had signed out. */
   readLate(): Promise<readonly OutboxRecord[]>
 }
 
 /**
- * A change of the outbox, made in one step. Several clients of one identity may hold the same transaction, so each part
- * but `put` says what it may take the place of. If a part is refused, nothing of `put` is stored.
+ * A change of the outbox, made in one step. Several clients may change the same transaction, so each part but `put` is
+ * refused if the stored entry is in a state that the part must not replace. If a part is refused, `put` is not stored.
  */
 export interface OutboxChange {
   /** New transactions, in order: stored after all others. */
   readonly put?: readonly OutboxRecord[]
   /** The last key that the caller has heard of. */
   readonly after?: string | undefined
-  /** Whether the caller hears of all that is stored: new transactions are then stored without a read. */
+  /** Whether other clients notify the caller of all their changes: new transactions are then stored without a read. */
   readonly hears?: boolean
-  /** Stored unless another client has ended them. */
+  /** Stored unless they have ended. */
   readonly keep?: readonly OutboxRecord[]
-  /** Stored in place of what is still stored of them. */
+  /** Stored if they are in the table and have not ended. */
   readonly update?: readonly OutboxRecord[]
-  /** About to be sent: stored unless they are rejected or have ended. */
+  /** About to be sent: stored if they are in the table, and neither rejected nor ended. */
   readonly send?: readonly OutboxRecord[]
   /** Stored in place of a `cancelled` or `discarded` end. */
   readonly restore?: readonly OutboxRecord[]
-  /** Stored in place of transactions: a `cancelled` end only of queued ones. */
+  /** Stored in place of their transactions. A `cancelled` end replaces a queued transaction only. */
   readonly end?: readonly OutboxEnd[]
 }
 
 export interface OutboxWritten {
-  /** What is now stored, by id. */
+  /** The entries that the change has stored, by id. */
   readonly stored: ReadonlyMap<string, OutboxEntry>
-  /** What another client has stored of the parts that were refused, by id; `undefined` if nothing is stored of it. */
+  /** The stored entries for which parts were refused, by id; `undefined` if there is no such entry. */
   readonly refused: ReadonlyMap<string, OutboxEntry | undefined>
 }
 
-/** What a change has stored. The other tabs then do the same in memory. */
+/** The entries that a change has stored. The other tabs apply them in memory. */
 export type OutboxNews = readonly OutboxEntry[]
 
 /** The end of the transaction `record`. */
@@ -165,15 +168,15 @@ function isEndState(state: unknown): state is OutboxEnd['state'] {
 }
 
 /**
- * The key of the life of the database, once a user has signed out. `meta` has it, too: here, a change of the outbox
- * compares it without another table. It sorts after all entries.
+ * The key of the current life in the outbox table, once a user has signed out. `meta` has the life, too; with this
+ * copy, a change of the outbox needs no other table. The key sorts after all entries.
  */
 export const lifeKey = '~~'
 
-/** The end of all entries. Behind it, earlier versions noted which transactions had ended. */
+/** The keys of all entries sort before this one. After it, earlier versions stored which transactions had ended. */
 const to = '~'
 
-/** The number of ends that are kept: more than the transactions that end unheard by a client. */
+/** The number of ends that are kept. While a client hears nothing, fewer transactions should end. */
 const maxEnds = 1_000
 
 /** The key after `last`. Earlier versions stored a transaction under its id, which sorts before all keys. */
@@ -181,7 +184,7 @@ export function nextKey(last: string): string {
   return `n${digits(last.startsWith('n') ? Number.parseInt(last.slice(1), 10) + 1 : 1)}`
 }
 
-/** What the parts of a change may take the place of; `undefined`: of nothing. */
+/** The states of the stored entry that each part may replace. `undefined`: there is no entry. */
 const records = ['queued', 'sending', 'accepted', 'rejected'] as const
 const over = {
   keep: [undefined, ...records],
@@ -196,8 +199,8 @@ const over = {
 type Part = readonly [part: keyof typeof over, entry: OutboxEntry]
 
 /**
- * The outbox in `connection`, whose database is in the life `life`. The fence does not apply: every client that has the
- * database open may store what its user writes.
+ * Opens the outbox of a database that is in the life `life`. The fence does not apply to it: every client may store
+ * what its user writes.
  */
 export function openOutbox(connection: StoreConnection, life?: string): OutboxStore {
   const writing = { tables: ['outbox'], mode: 'write', durability: 'strict' } as const
@@ -207,7 +210,9 @@ export function openOutbox(connection: StoreConnection, life?: string): OutboxSt
       return result
     })
   const textOf = (entry: OutboxEntry) => JSON.stringify({ ...entry, life })
-  /** Stores `put` after the key `after`, and resolves with what is stored; with `undefined` if that place is taken. */
+  /**
+   * Stores `put` under the keys after `after`. Resolves with the stored records; with `undefined` if a key is taken.
+   */
   const add = async (put: readonly OutboxRecord[], after: string) => {
     const added = keyed(put, after)
     try {
@@ -228,7 +233,10 @@ export function openOutbox(connection: StoreConnection, life?: string): OutboxSt
     heard: string,
   ): Promise<OutboxWritten> => {
     let entries: Promise<readonly OutboxEntry[]> | undefined
-    /** What is stored of a transaction, and where that is or can be. */
+    /**
+     * The stored entry of a transaction, and its key. Without an entry: a free key at the place of the transaction, if
+     * its place is known.
+     */
     const find = async ({ id, key }: OutboxEntry) => {
       const value = key === undefined ? undefined : await tx.get('outbox', key)
       const there = readEntry(value)
@@ -247,7 +255,7 @@ export function openOutbox(connection: StoreConnection, life?: string): OutboxSt
     })
     const refused = new Map(lost.map(({ entry, there }) => [entry.id, there]))
     if (put.length > 0 && refused.size > 0) return { stored: new Map(), refused }
-    // The database may have lost what was heard of.
+    // `stored` is lower if the browser has deleted entries that the caller has heard of.
     const last = stored > heard ? stored : heard
     const added = keyed(put, last)
     let next = added.at(-1)?.key ?? last
@@ -261,7 +269,7 @@ export function openOutbox(connection: StoreConnection, life?: string): OutboxSt
     for (const entry of [...added, ...changed]) tx.put('outbox', entry.key, textOf(entry))
     return { stored: byId([...added, ...changed]), refused }
   }
-  /** Removes all but the last ends, and what earlier versions noted. */
+  /** Removes all ends but the last `maxEnds`, and the notes of earlier versions. */
   const trim = () =>
     connection.transaction({ tables: ['outbox'], mode: 'write' }, async (tx) => {
       const ends = (await entriesIn(tx)).filter(isEnd)
@@ -290,10 +298,10 @@ export function openOutbox(connection: StoreConnection, life?: string): OutboxSt
       const body = (tx: StoreTransaction) => change(tx, isAgain ? [] : put, [...again, ...parts], after)
       if (parts.length === 0) {
         const stored = hears && !isAgain ? await add(put, after) : undefined
-        // What is written in an earlier life is stored, and never sent.
+        // No check of the life is needed: a record of an earlier life may be stored, since nothing sends it.
         return stored ? { stored, refused: new Map() } : connection.transaction(writing, body)
       }
-      // If a power cut takes these back, the server or the data brings them again.
+      // If a power cut undoes these changes, the server or the data brings them again.
       const isKnownElsewhere = parts.every(
         ([part]) => part === 'update' || part === 'send' || part === 'synced',
       )
@@ -315,7 +323,7 @@ function byId(entries: readonly OutboxEntry[]): ReadonlyMap<string, OutboxEntry>
   return new Map(entries.map((entry) => [entry.id, entry]))
 }
 
-/** Whether `there` is what an earlier try to store `entry` has left. */
+/** Whether `there` equals `entry`, since an earlier try has stored it. */
 function isSameEnd(entry: OutboxEntry, there: OutboxEntry | undefined): boolean {
   return (
     isEnd(entry) &&
@@ -335,7 +343,7 @@ async function entriesIn(tx: StoreTransaction): Promise<readonly OutboxEntry[]> 
   return (await tx.values('outbox', { to })).flatMap((value) => readEntry(value) ?? [])
 }
 
-/** All that is stored, or what is stored after the key `last`, in the life `life`. */
+/** Reads the entries after the key `last`. Records of another life than `life` count as `failed`. */
 export async function readOutbox(
   tx: StoreTransaction,
   life: string | undefined,
@@ -354,7 +362,7 @@ export async function readOutbox(
   }
 }
 
-/** Whether a record was stored in `life`. One without a life was stored before the database had one. */
+/** Whether a record was stored in `life`. A record without a life was stored before the database had one. */
 function isOf(life: string | undefined) {
   return (record: OutboxRecord) => record.life === undefined || record.life === life
 }
@@ -370,7 +378,7 @@ export async function refuseOtherLife(tx: StoreTransaction, life: string | undef
   if (now !== undefined && now !== life) throw signedOut()
 }
 
-/** The error of whatever would be stored for a user who has signed out. */
+/** The error of each write after the user has signed out. */
 export function signedOut(): StorageError {
   return new StorageError('signed_out', 'The user has signed out: nothing more is stored or sent.')
 }

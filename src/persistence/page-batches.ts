@@ -1,8 +1,8 @@
 import type { Page } from './database.ts'
 
 /**
- * The size of the pages in one transaction, in UTF-16 units. With one transaction for each page, these are a quarter of
- * the time of a first sync.
+ * The size of the pages in one transaction, in UTF-16 units. With one transaction for each page, the transactions would
+ * take a quarter of the time of a first sync.
  */
 const batchUnits = 1_000_000
 

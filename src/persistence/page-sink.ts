@@ -6,7 +6,7 @@ import { PageBatches } from './page-batches.ts'
 import { typesOf } from './pages.ts'
 import type { Repair } from './repair.ts'
 
-/** Writes a snapshot's slices as pages. A store that fails does not stop the snapshot: it is then in memory only. */
+/** Writes a snapshot's slices as pages. If the store fails, the snapshot goes on in memory only. */
 export class PageSink {
   /** The database that the pages are written to. */
   readonly database: Database

@@ -4,7 +4,7 @@ import type { StoreValue } from '../storage/store.ts'
 import type { Page } from './database.ts'
 import { unreadable } from './format.ts'
 
-/** The largest page that is made here, in rows and in UTF-16 units. */
+/** The maximum size of a page with more than one row, in rows and in UTF-16 units. */
 const maxRows = 1_000
 const maxUnits = 256_000
 

@@ -5,8 +5,8 @@ import { Timer } from '../base/timer.ts'
 const everyMs = 1_000
 
 /**
- * The number of pending transactions, kept outside the database: if the database is new, it shows how many are lost.
- * If the browser keeps no mark, a loss is not noticed.
+ * Keeps the number of pending transactions outside the database. If the database is new at a start, the number shows
+ * how many transactions are lost. If the browser does not keep the number, a loss is not noticed.
  */
 export class PendingMark {
   readonly #storage: LocalStorageLike
@@ -40,7 +40,7 @@ export class PendingMark {
     if (!this.#isWaiting) this.#mark()
   }
 
-  /** Sets the mark that waits. */
+  /** Writes the last number at once. */
   close(): void {
     this.#due.clear()
     this.#mark()
@@ -56,7 +56,7 @@ export class PendingMark {
 
   #mark(): void {
     if (this.#pending === undefined || this.#pending === this.#marked) return
-    // A first mark replaces the one that was found.
+    // Read the mark that was found before this one replaces it.
     void this.found
     this.#marked = this.#pending
     this.#isWaiting = true
@@ -65,7 +65,7 @@ export class PendingMark {
       if (this.#pending > 0) this.#storage.setItem(this.#key, `${this.#pending}`)
       else this.#storage.removeItem(this.#key)
     } catch {
-      // The browser blocks it, or there is no room.
+      // The browser blocks the storage, or there is no room.
     }
   }
 }

@@ -66,8 +66,8 @@ export class Recorder {
   }
 
   /**
-   * Stores nothing until the next snapshot, because new deltas do not continue the stored data. Pass `failure` if this
-   * is an error that `onChange` should report.
+   * Stores nothing until the next snapshot, because new deltas do not continue the stored data. Pass `failure` to
+   * report it to the listener.
    */
   suspend(failure?: SyncError): void {
     this.#suspended = true
@@ -82,7 +82,7 @@ export class Recorder {
     this.#failure = undefined
   }
 
-  /** `database` is open instead of the one that failed: write the entries that could not be written there. */
+  /** `database` is open instead of the one that failed. Writes to it the entries that the other one could not store. */
   use(database: Database): void {
     this.#database = database
     this.#report(undefined)
@@ -108,7 +108,7 @@ export class Recorder {
         this.#written(entry)
       }
     } catch (error) {
-      // `suspend` was called during the write: it has reported its own reason.
+      // If `suspend` was called during the write, its caller has already reported the reason.
       if (!this.#suspended) {
         const failure = toStorageError(error)
         if (isHopeless(failure)) this.suspend()

@@ -16,9 +16,9 @@ export interface SignOut {
 }
 
 export interface SignedOut {
-  /** The number of transactions that were unsent. The server may have some of them, without an answer. */
+  /** The number of transactions that were unsent. The server may have received some of them without a response. */
   readonly pending: number
-  /** The number of transactions that waited for a decision, or could not be read. */
+  /** The number of transactions that were rejected, or could not be read. */
   readonly rejected: number
   /** Whether transactions are still stored. */
   readonly isKept: boolean
@@ -38,7 +38,7 @@ export function signOut(
     const { isKept } = signedOut
     const keyOf = ({ key, id }: OutboxRecord) => key ?? `${stored.last}/${id}`
     drop(tx)
-    // The user who owns what is kept has to be the one who sends it.
+    // Keep the owner of transactions that are kept: no other user may send them.
     if (!isKept) tx.delete('meta', metaKeys.caller)
     if (pending !== 'keep') tx.delete('outbox', {})
     else for (const record of records) tx.delete('outbox', keyOf(record))
@@ -52,7 +52,7 @@ export function signOut(
   })
 }
 
-/** Counts what `records` would lose. Throws a PendingError if that needs a choice and `pending` is none. */
+/** Counts unsent and rejected transactions. Throws a PendingError if there are any and `pending` is `undefined`. */
 export function countUnsent(
   pending: SignOut['pending'],
   records: readonly OutboxRecord[],

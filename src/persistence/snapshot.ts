@@ -12,7 +12,7 @@ export interface StoredSnapshotOptions {
   readonly onCommit: (manifest: Manifest) => void
 }
 
-/** Begins a snapshot. Its pages are written beside the current ones. */
+/** Begins a snapshot. The current pages stay complete until `commit`. */
 export function beginSnapshot(
   database: FencedConnection,
   generations: Generations,

@@ -5,7 +5,7 @@ export interface StorageStatus {
   readonly reason?: string
   /** Whether the browser keeps the data until the user deletes it. Otherwise, it may evict the data for want of space. */
   readonly persisted?: boolean
-  /** What the origin stores and may store, in bytes, as the browser estimates it from time to time. */
+  /** The space that the origin uses and may use, in bytes, as the browser estimates it from time to time. */
   readonly usage?: number
   readonly quota?: number
   /**

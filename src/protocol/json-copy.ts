@@ -110,7 +110,7 @@ class PayloadCopy {
 
   #checkedName(name: string): string {
     if (name !== '__proto__' && isStorable(name)) return name
-    // Escaped, so that a result which quotes the name can be stored.
+    // Escape the name: it has characters that cannot be stored, and the rejection that quotes it is stored.
     throw new NotJson([...this.#path, JSON.stringify(name).slice(1, -1)], 'is not a valid name')
   }
 

@@ -1,11 +1,8 @@
-import type * as z from 'zod/mini'
 import { isSyncError } from '../base/errors.ts'
 import { type DeltaMessage, readDelta, readFrames } from './delta.ts'
-import { epochAndCallerOf, featuresOf, isSid } from './guards.ts'
+import { isSid } from './guards.ts'
+import { type Hello, readHello } from './hello.ts'
 import { isObject, readJson } from './json.ts'
-import type { helloSchema } from './schema/hello.ts'
-
-export type Hello = Readonly<z.infer<typeof helloSchema>['hello']>
 
 /** One message on the socket. */
 export type Push =
@@ -32,20 +29,6 @@ export function readPush(data: unknown): Push {
   } catch (error) {
     if (isSyncError(error, 'ProtocolError')) return { kind: 'hint' }
     throw error
-  }
-}
-
-/** Accepts what {@link helloSchema} accepts. */
-function readHello(value: unknown): Hello | undefined {
-  if (!isObject(value) || !isSid(value.sid)) return undefined
-  const { sid, heartbeatMs } = value
-  return {
-    sid,
-    ...epochAndCallerOf(value),
-    ...featuresOf(value),
-    ...(typeof heartbeatMs === 'number' && heartbeatMs > 0 && Number.isFinite(heartbeatMs)
-      ? { heartbeatMs }
-      : undefined),
   }
 }
 

@@ -50,7 +50,7 @@ export function readResult<R>(query: LiveQuery<R>): Reading<QueryResult<R>> {
         return query.rows
       },
       get cursor() {
-        // The cursor depends on the last row.
+        // The cursor depends on the last row, so reading it counts as reading the rows.
         rows ??= query.rows
         return query.cursor
       },

@@ -51,7 +51,7 @@ export class Table {
     return this.#all
   }
 
-  /** Applies changes of rows. Returns the changes that records show. */
+  /** Applies changes of rows. Returns those that change a payload: a new version alone is not visible in the record. */
   apply(changes: readonly RowChange[]): readonly Change[] {
     for (const { id, after } of changes) {
       if (after) this.#rows.set(id, after)

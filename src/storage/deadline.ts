@@ -18,8 +18,8 @@ const defaultTimeLimits: TimeLimits = { openMs: 10_000, transactionMs: 15_000 }
  * Returns `store` with a time limit on every promise. Without a limit, some promises never settle: opening may get no
  * event if another tab is frozen, and a transaction may never end if the browser closes its connection.
  *
- * A late call rejects with a StorageError: of code `blocked` for opening and destroying, of code `timeout` for a
- * transaction, which is then aborted. A transaction that timed out may have completed all the same.
+ * A call that takes too long rejects with a StorageError: of code `blocked` for opening and destroying, of code
+ * `timeout` for a transaction, which is then aborted. A transaction that timed out may have completed all the same.
  *
  * `debug`: called after each transaction, with its time in ms.
  */

@@ -10,14 +10,17 @@ export interface FreezableOptions {
   readonly name: string
   /** `undefined`: the process is never frozen. */
   readonly lifecycle: Lifecycle | undefined
-  /** Reads `meta` once the page is back. Resolves with the reason if the database must not be used any more. */
+  /**
+   * Called with a transaction over `meta` when the page has resumed. Resolves with an error if the database must not be
+   * used any more.
+   */
   readonly check: (tx: StoreTransaction) => Promise<StorageError | undefined>
 }
 
 /**
  * Opens the database `name` for a page that the browser may freeze. In a frozen page, an open transaction would block
  * the other tabs, and an open connection would block the deletion of the database. So both end when the page freezes.
- * Transactions that were running then, and those that begin meanwhile, run when the page is back.
+ * Transactions that were running then, and those that begin meanwhile, run when the page has resumed.
  */
 export async function openFreezable(options: FreezableOptions): Promise<StoreConnection> {
   const { store, name, lifecycle, check } = options

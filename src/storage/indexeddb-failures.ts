@@ -4,7 +4,7 @@ type Code = ErrorCodes['StorageError']
 
 const noRoom = ['quota', 'There is no room left for the local database: free some, or request more'] as const
 
-/** The meaning of IndexedDB errors by name. Other names only say that something failed. */
+/** The meaning of IndexedDB errors, by name. Errors of other names have no particular meaning. */
 const meanings: { readonly [name: string]: readonly [code: Code, what: string] | undefined } = {
   QuotaExceededError: noRoom,
   // Chromium 156, for a value of more than 64 kB while the disk itself is full.
@@ -18,7 +18,7 @@ const meanings: { readonly [name: string]: readonly [code: Code, what: string] |
 /** Converts an error of opening or destroying to a StorageError. */
 export function openFailure(error: unknown): unknown {
   if (!(error instanceof DOMException && error.name === 'AbortError')) return translate(error, 'unavailable')
-  // Happens while site data is being cleared (Chromium 156).
+  // The browser is clearing site data (Chromium 156).
   const message = 'The local database was closed while it opened: try again.'
   return new StorageError('closed', message, { cause: error, retryable: true })
 }

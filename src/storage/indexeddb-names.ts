@@ -1,6 +1,6 @@
 import { resultOf } from './indexeddb-request.ts'
 
-/** How the names of all databases begin that clients make. Those that an application makes itself are not listed. */
+/** The prefix of the names of all databases that clients make. Other names are not listed. */
 export const namePrefix = 'instep:'
 
 /** The database that holds the names, and its object store. */

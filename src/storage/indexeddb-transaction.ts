@@ -14,7 +14,7 @@ export interface Ending {
   readonly isDeliberate: () => boolean
 }
 
-/** Runs one transaction. Runs it a second time if the browser refused the first without an error of its own. */
+/** Runs one transaction. If the browser refuses it without an error of its own, runs it a second time. */
 export async function transact<T>(
   db: IDBDatabase,
   ending: Ending,
@@ -38,8 +38,8 @@ export async function transact<T>(
   try {
     const { handle, writes } = handleOf(tx, fail)
     const returned = body(handle)
-    // Commit now: by default, the browser commits only after this turn. Only for a single write: of several, Firefox
-    // 153 may store a part.
+    // Commit a single write now: by default, the browser commits only after this turn. Do not commit several writes:
+    // Firefox 153 may store a part of them.
     if (returned === undefined && writes() === 1) tx.commit()
     const [result] = await Promise.race([Promise.all([returned, end]), lost])
     // If the body awaited anything else, the transaction may have completed before all writes were made.
@@ -49,12 +49,12 @@ export async function transact<T>(
     abort(tx)
     await Promise.race([end, lost]).catch(() => {})
     if (signal?.aborted) throw abortedBySignal()
-    // A browser may end the transactions of a connection that it is closing before it reports the closing. Wait for the
+    // When a browser closes a connection, it may end the transactions before it reports the closing. Wait for the
     // report, or until a new transaction proves that the connection is open.
     await Promise.race([lost, endOf(begin(db, isDeliberate, nothing))]).catch((cause) => {
       throw closedConnection(!isDeliberate(), cause)
     })
-    // The error of such a request says only that the transaction was aborted; `tx.error` says why.
+    // The error of an aborted request says only that the transaction was aborted; `tx.error` has the reason.
     const cause = failure ?? tx.error
     // After a transaction without room, Firefox 153 allows only deletes in the next one. WebKitGTK 2.50 ends the
     // transactions of a page that it moves to the back/forward cache.
@@ -65,7 +65,7 @@ export async function transact<T>(
   }
 }
 
-/** A transaction that an open connection completes at once. */
+/** The options of a transaction that makes no request, so that an open connection completes it at once. */
 const nothing: TransactionOptions = { tables: ['meta'], mode: 'read' }
 
 function begin(
@@ -122,8 +122,8 @@ function handleOf(tx: IDBTransaction, fail: (error: unknown) => void) {
     writes += 1
     try {
       const request = makeRequest()
-      // Keep the error here. Firefox 153 completes a transaction that was committed before the error. WebKitGTK 2.50
-      // aborts the transaction without a reason.
+      // Note the error here: Firefox 153 completes a transaction that was committed before the error, and WebKitGTK
+      // 2.50 aborts the transaction without a reason.
       request.addEventListener('error', () => {
         if (request.error?.name !== 'AbortError') fail(request.error)
       })

@@ -2,12 +2,12 @@ import { Deferred } from '../base/deferred.ts'
 import type { Clock, Locks } from '../base/environment.ts'
 import type { Store } from './store.ts'
 
-/** The maximum time that `destroy` waits for other tabs to let go of the database, in ms. */
+/** The maximum time that `destroy` waits for other tabs to close the database, in ms. */
 const releaseMs = 1_000
 
 /**
  * Returns `store` with a lock that all open connections to one database share. `destroy` deletes nothing if others keep
- * it, or without locks: a connection of a frozen page would block the deletion, and every later opening with it.
+ * the lock, or without locks: a connection of a frozen page would block the deletion, and every later opening with it.
  */
 export function withOpenLock(store: Store, locks: Locks | undefined, clock: Clock): Store {
   const lockOf = (name: string) => `${name}~open`
@@ -29,7 +29,8 @@ export function withOpenLock(store: Store, locks: Locks | undefined, clock: Cloc
       }
     },
     async destroy(name) {
-      // A tab that has closed its connection may still seem to hold the lock: the browser hears of it a moment later.
+      // A tab that has closed its connection may still seem to hold the lock: the browser processes the release a
+      // moment later.
       const waiting = new AbortController()
       const stop = clock.after(releaseMs, () => waiting.abort())
       const { signal } = waiting

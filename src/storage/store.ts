@@ -19,9 +19,9 @@ export interface Store {
   /** `durable` if written data survives the end of the process. */
   readonly kind: 'durable' | 'memory'
   /**
-   * Returns what all clients of the database `name` share, a part of the `environment` of one of them or something of its
-   * own: with `locks`, one client leads, and with a `BroadcastChannel`, the others follow it. Without this method, the
-   * clients of a database do not know of each other.
+   * Returns the parts that all clients of the database `name` share. They may be parts of `environment`, that of one of
+   * the clients. With `locks`, one client leads; with a `BroadcastChannel`, the others follow it. Without this method,
+   * the clients of a database do not know of each other.
    */
   shared?(name: string, environment: Environment): SharedParts
   /** Opens the database `name`, and creates it if it does not exist. Rejects with a StorageError. */
@@ -51,22 +51,22 @@ export type StoreValue =
 export interface StoreConnection {
   /**
    * Runs `body` in one transaction over the named tables. Resolves with the result of `body` when the transaction is
-   * complete. Rejects with the error that `body` throws, after the abort.
+   * complete. If `body` throws, aborts the transaction, and then rejects with the same error.
    *
    * `body` must await nothing but the reads of its transaction: otherwise the transaction may complete before `body`
    * ends. The store may run `body` a second time from the beginning. If `body` returns `undefined`, and not a promise,
    * it has made all its calls, and the engine may commit at once.
    *
-   * Rejects with a StorageError if the engine fails. Its code is `closed` if the connection is closed; the error is
-   * `retryable` if nobody closed the connection on purpose, and the client then opens another.
+   * Rejects with a StorageError if the engine fails. Its code is `closed` if the connection is closed. The error is
+   * `retryable` if the browser closed the connection by itself; the client then opens another one.
    */
   transaction<T>(options: TransactionOptions, body: (tx: StoreTransaction) => T | Promise<T>): Promise<T>
   /** Closes the connection. Running transactions still complete. Further calls do nothing. */
   close(): void
   /**
-   * Calls `listener` at most once: when the engine closes the connection by itself. `failure` is the error with which
-   * later transactions reject. It is `retryable` if site data was cleared, and not if another tab deletes the database
-   * or opens a newer version. Returns a function that removes the listener.
+   * Calls `listener` at most once: when the engine closes the connection by itself. Later transactions reject with the
+   * same `failure`. It is `retryable` if site data was cleared, and not if another tab deletes the database or opens a
+   * newer version. Returns a function that removes the listener.
    */
   onLost(listener: (failure: StorageError) => void): Unsubscribe
 }

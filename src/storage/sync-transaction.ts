@@ -12,8 +12,8 @@ export interface SyncTables {
 }
 
 /**
- * Runs `body` over `tables` and resolves with its result: commit the writes then. Rejects with the error that `body`
- * throws, with the first error of a call, or as `aborted` does: roll the writes back then.
+ * Runs `body` over `tables` and resolves with its result: the caller then commits the writes. Rejects with the error
+ * that `body` throws, with the first error of a call, or as `aborted` does: the caller then rolls the writes back.
  */
 export async function runBody<T>(
   tables: SyncTables,

@@ -6,17 +6,17 @@ import type { DeltaMessage } from '../protocol/delta.ts'
 import { isObject } from '../protocol/json.ts'
 
 /**
- * The version of the messages. Of tabs of another version, only `sign-out` and `left` are heard, and that they have
- * changed the outbox.
+ * The version of the messages. From a tab of another version, this tab handles only `sign-out` and `left`. An `outbox`
+ * message counts as lost, so that the tab reads the outbox again.
  */
 const protocol = 2
 
 /** An error as it is sent to other tabs. */
 export type SharedError = Pick<SyncError, 'name' | 'code' | 'message'>
 
-/** What the leader says of itself and of the stored data. */
+/** The leader's message about itself and the stored data. */
 export interface Lead<Status> {
-  /** The number of the leader. A leader with a higher number has taken the lead later. */
+  /** The number of the leader, see `Database.term`. A later leader has a higher number. */
   readonly term: number
   /** The position at the end of the stored data; 0 if it is not known. */
   readonly sid: number
@@ -47,7 +47,7 @@ export interface TabChannelOptions<Status> {
   readonly random: Random
   /** The version of the application's models. */
   readonly version: number
-  /** `version`: that of the models of the tab `from`. */
+  /** `version`: the version of the models in the tab `from`. */
   readonly onMessage: (message: TabMessage<Status>, from: string, version: number) => void
   /** Another tab runs newer code, with models of `version`. */
   readonly onNewer: (version: number) => void
@@ -55,7 +55,9 @@ export interface TabChannelOptions<Status> {
   readonly onLoss: (from: string) => void
 }
 
-/** The channel among the tabs of one database. Without other tabs, nothing but `ask`, `lead` and `sign-out` is sent. */
+/**
+ * The channel among the tabs of one database. While no other tab is known, only `ask`, `lead` and `sign-out` are sent.
+ */
 export class TabChannel<Status> {
   readonly #options: TabChannelOptions<Status>
   /** The name of this tab among the others. */
@@ -65,7 +67,7 @@ export class TabChannel<Status> {
   #name = ''
   /** The number of messages that were posted since the channel was opened. */
   #posted = 0
-  /** The number of the last message from each other tab that was heard since the channel was opened. */
+  /** The number of the last message from each other tab since the channel was opened. */
   readonly #heard = new Map<string, number>()
 
   constructor(options: TabChannelOptions<Status>) {
@@ -81,12 +83,12 @@ export class TabChannel<Status> {
     return this.#channel !== undefined
   }
 
-  /** The number of other tabs that were heard since the channel was opened, and have not left. */
+  /** The number of other tabs that have sent a message since the channel was opened, and have not left. */
   get peers(): number {
     return this.#heard.size
   }
 
-  /** Opens the channel of the tabs that know the same life of the database. */
+  /** Opens the channel of the tabs that use the database in its life `life`: see `Database.signOut`. */
   open(life = ''): void {
     const { BroadcastChannel, random } = this.#options
     const name = this.#options.name + life
@@ -119,12 +121,13 @@ export class TabChannel<Status> {
     const { onLoss, onMessage, onNewer, version: ownVersion } = this.#options
     const { from, number, type, version } = data
     const last = this.#heard.get(from)
-    // A message that comes twice, or after a later one.
+    // The message came twice, or after a later one.
     if (last !== undefined && number <= last) return
     this.#heard.set(from, number)
     const age = data.protocol - protocol || version - ownVersion
     if (age > 0) onNewer(version)
-    // Any message says that this code is newer. Only older code is answered, so that nobody answers for ever.
+    // Any message tells a tab with older code that this code is newer. Answer older code only: otherwise, two tabs
+    // would answer each other for ever.
     if (age < 0 && (type === 'ask' || type === 'lead')) this.post({ type: 'ask' })
     if (type === 'left') this.#heard.delete(from)
     else if (last !== undefined && number > last + 1) onLoss(from)
@@ -140,7 +143,10 @@ interface Envelope {
   readonly number: number
 }
 
-/** Messages of one version come from the same code as this, and so are what they say. Every version has the envelope. */
+/**
+ * Checks only the envelope, which every version has. The rest of a message of the same version comes from the same
+ * code.
+ */
 function isTabMessage<Status>(data: unknown): data is TabMessage<Status> & Envelope {
   return isObject(data) && typeof data.protocol === 'number' && typeof data.from === 'string'
 }

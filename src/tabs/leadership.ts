@@ -16,8 +16,8 @@ export interface LeadershipOptions {
 
 /**
  * Decides which of the clients of one database leads: the tab that the user looked at last. The leader holds a lock, so
- * that another client leads as soon as the leader is closed. A frozen page keeps its lock but cannot answer: a visible
- * tab takes the lock from its holder. What keeps a former leader from writing is the fence of the database, not the lock.
+ * that another client leads as soon as the leader is closed. A frozen page keeps its lock but cannot answer, so a
+ * visible tab steals the lock. The lock does not keep a former leader from writing; the fence of the database does.
  */
 export class Leadership {
   readonly #options: LeadershipOptions
@@ -32,12 +32,15 @@ export class Leadership {
     this.#options = options
   }
 
-  /** Whether newer code in another tab leads. Without locks, nobody would learn that the newer tab is gone. */
+  /**
+   * Whether newer code in another tab leads. Always `false` without locks, since this tab would not learn that the
+   * newer tab is gone.
+   */
   get isOutdated(): boolean {
     return this.#isOutdated && this.#options.lock !== undefined
   }
 
-  /** Leaves the lead to newer code in another tab. Returns whether that is news. */
+  /** Leaves the lead to newer code in another tab. Returns `false` if this was called before. */
   outdated(): boolean {
     if (this.#isOutdated) return false
     this.#isOutdated = true
@@ -47,7 +50,7 @@ export class Leadership {
     return true
   }
 
-  /** Decides whether this client leads at first. To be called before the database is opened. */
+  /** Decides whether this client leads at first. Call before the database is opened. */
   async begin(): Promise<void> {
     const { lock, environment, disk } = this.#options
     this.#hasBegun = true
@@ -61,12 +64,12 @@ export class Leadership {
   /** The client starts syncing, for the first time or again. */
   start(): void {
     if (!this.#hasBegun) return
-    // Another tab may have led meanwhile.
+    // Another tab may have led while this one was stopped.
     if (this.#options.lock) this.#options.disk.follow()
     this.onLifecycle('visible')
   }
 
-  /** The client stops syncing: lets another client lead. Without another client, this one goes on storing. */
+  /** The client stops syncing: lets another client lead. If there is none, this client still stores its data. */
   stop(): void {
     this.#end()
   }
@@ -74,20 +77,20 @@ export class Leadership {
   onLifecycle(event: LifecycleEvent): void {
     const { disk } = this.#options
     if (event === 'frozen') {
-      // A page that holds a lock is not kept in the back/forward cache.
+      // A browser does not keep a page that holds a lock in the back/forward cache.
       this.#end()
       disk.follow()
     }
     if (event === 'visible' || event === 'resumed') this.lead()
   }
 
-  /** Leads if the tab is visible; otherwise, once no other tab does. */
+  /** Leads at once if the tab is visible; otherwise, once no other tab leads. */
   lead(): void {
     const { lock, disk, environment } = this.#options
     if (this.#isHeld) disk.lead()
     else if (!lock) {
       if (!disk.isOpen) return
-      // Another tab may have taken the lead unnoticed: raise the fence again.
+      // Another tab may have taken the lead without a message: raise the fence again.
       disk.follow()
       disk.lead()
     } else if (environment.lifecycle.visible() && !this.#isOutdated)
@@ -95,7 +98,9 @@ export class Leadership {
     else this.#wait()
   }
 
-  /** Another tab leads, and says so. A page that seems to hold the lock all the same does not fight with it. */
+  /**
+   * Another tab has sent a message that it leads. If this tab still seems to hold the lock, it does not fight for it.
+   */
   overtaken(): void {
     this.#options.disk.follow()
     if (!this.#isHeld) this.#wait()
@@ -104,7 +109,7 @@ export class Leadership {
   /** Another client has raised the fence. */
   fenced(): void {
     this.#options.disk.follow()
-    // The lock may be another client's already: ask for it again.
+    // Another client may already hold the lock: request it again.
     this.#wait()
   }
 

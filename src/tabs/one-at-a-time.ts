@@ -1,12 +1,12 @@
 import type { Clock } from '../base/environment.ts'
 import type { LeaderLock } from './leadership.ts'
 
-/** The longest wait for another client, in ms: its page may be frozen. */
+/** The maximum wait for another client, in ms: its page may be frozen. */
 const maxMs = 10_000
 
 /**
- * Runs `body`. If another client that shares the lock runs its own, waits until that has ended instead, 10 s at
- * most. Resolves with whether `body` has run; rejects as `body` does.
+ * Runs `body`. If another client that shares the lock is running its own `body`, waits until that has ended instead, 10
+ * s at most. Resolves with whether `body` has run here; rejects as `body` does.
  */
 export async function oneAtATime(
   { locks, name }: LeaderLock,

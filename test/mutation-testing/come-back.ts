@@ -23,7 +23,7 @@ export const comeBack: readonly Mutation[] = [
     test: 'test/writes/tabs.test.ts',
     name: 'invariant 28: a write that another tab sent is not laid over newer data in a tab whose data contains it',
     file: 'src/mutations/stored-transactions.ts',
-    from: '(acknowledgements.take(record) ?? [])',
+    from: '(acknowledgements.endIfShown(record) ?? [])',
     to: '[record]',
   },
   {

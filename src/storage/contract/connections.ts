@@ -9,7 +9,7 @@ import {
   write,
 } from './context.ts'
 
-/** Opening and closing, and the data that survives them. */
+/** Cases for opening and closing, and for the data that is kept. */
 export const connectionCases: readonly StoreContractCase[] = [
   withConnection('what was stored is there after reopening', async (connection, { store, name }) => {
     await put(connection, { a: 1 })

@@ -44,7 +44,7 @@ async function fill(connection: StoreConnection): Promise<void> {
   )
 }
 
-/** Keys are ordered by code units. */
+/** Cases for ranges: keys are ordered by code units. */
 export const rangeCases: readonly StoreContractCase[] = [
   withConnection('keys and values give a range in order', async (connection) => {
     await fill(connection)

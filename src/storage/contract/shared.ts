@@ -3,7 +3,9 @@ import { resolveEnvironment } from '../../base/environment.default.ts'
 import type { SharedParts } from '../store.ts'
 import { rejection, type StoreContractCase, type StoreContractContext, same } from './context.ts'
 
-/** What the clients of one database share. For a store that shares nothing, nothing is required. */
+/**
+ * Cases for the locks and messages that the clients of one database share. A store without `shared` passes them all.
+ */
 export const sharedCases: readonly StoreContractCase[] = [
   withShared(
     'a shared lock has one holder, and the next one when it is released',
@@ -67,7 +69,7 @@ export const sharedCases: readonly StoreContractCase[] = [
   }),
 ]
 
-/** A case with what two clients of one database share. */
+/** A case with the shared parts of two clients of one database. */
 function withShared(
   name: string,
   run: (clients: readonly [SharedParts, SharedParts], name: string) => Promise<void>,
@@ -96,7 +98,7 @@ async function hold(
       return released.promise
     }),
   )
-  // It may be stolen before anybody looks at it.
+  // The lock may be stolen before the caller awaits `over`.
   over.catch(() => {})
   await held.promise
   return { over }

@@ -12,7 +12,7 @@ import {
   write,
 } from './context.ts'
 
-/** Transactions are atomic, run one after another and see one state throughout. */
+/** Cases for transactions: they are atomic, run one after another and see one state throughout. */
 export const transactionCases: readonly StoreContractCase[] = [
   withConnection('a transaction gives what its body returns', async (connection) => {
     same(await write(connection, async () => 'done'), 'done', 'the result of a write')

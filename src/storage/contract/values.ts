@@ -25,7 +25,7 @@ const roundTrips: { readonly [what: string]: () => StoreValue } = {
   'ten thousand fields': () => Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`f${n}`, n])),
 }
 
-/** A value is read back equal, and as a copy. */
+/** Cases for values: they are read back equal, and as copies. */
 export const valueCases: readonly StoreContractCase[] = [
   ...Object.entries(roundTrips).map(([what, make]) =>
     withConnection(`${what} come back equal`, async (connection) => {
