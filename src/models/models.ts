@@ -73,7 +73,7 @@ export function defineModels<const Definitions extends ModelDefinitions>(
   declared: Definitions | Models<Definitions>,
   options: ModelsOptions = {},
 ): Models<Definitions> {
-  if (!isObject(declared)) throw wrongOption('models', 'is not an object of schemas.')
+  if (!isObject(declared)) throw wrongOption('models', 'must be an object of schemas.')
   if (isModels<Definitions>(declared)) return declared
   const types = new Map(Object.entries(declared).map(([t, definition]) => [t, readType(t, definition)]))
   const { version = 1, migrate = {} } = options
@@ -82,7 +82,7 @@ export function defineModels<const Definitions extends ModelDefinitions>(
     throw new ConfigurationError('models.version', '`version` must be an integer of at least 1.')
   }
   if (!isObject(migrate) || !Object.entries(migrate).every((step) => isStepTo(version, step))) {
-    const message = '`migrate` must map versions from 2 to `version` to { row?, op? }, both functions.'
+    const message = '`migrate` must map versions, from 2 to `version`, to { row?, op? }, both functions.'
     throw new ConfigurationError('models.migrate', message)
   }
   return { definitions: declared, types, version, migrate }
@@ -106,18 +106,19 @@ function isModels<Definitions extends ModelDefinitions>(value: object): value is
 
 function readType(t: string, definition: unknown): DeclaredType {
   const option = `models.${t}`
-  if (!isName(t)) throw new ConfigurationError(option, `A type cannot be called \`${t}\`.`)
+  if (!isName(t))
+    throw new ConfigurationError(option, `A type cannot be called \`${t}\`; choose another name.`)
   if (isSchema(definition)) return { schema: definition, indexes: [], load: 'eager' }
   const { schema, options = {} }: { schema?: unknown; options?: unknown } = isObject(definition)
     ? definition
     : {}
   if (!isSchema(schema) || !isObject(options)) {
-    throw wrongOption(option, 'is neither a Standard Schema nor a `model(schema)`.')
+    throw wrongOption(option, 'must be a Standard Schema, or the result of `model(schema)`.')
   }
   const { indexes = [], load = 'eager' } = options
   refuseUnknown(options, { indexes, load }, `${option}.`)
   if (load !== 'eager' && load !== 'lazy') {
-    throw wrongOption(`${option}.load`, "is neither 'eager' nor 'lazy'.")
+    throw wrongOption(`${option}.load`, "must be 'eager' or 'lazy'.")
   }
   return { schema, indexes: readIndexes(`${option}.indexes`, indexes), load }
 }
@@ -133,7 +134,7 @@ function isSchema(value: unknown): value is StandardSchema {
 function readIndexes(option: string, indexes: unknown): readonly Index[] {
   const read: unknown[] = Array.isArray(indexes) ? indexes.map(asList) : [undefined]
   if (read.every(isIndex)) return read
-  throw wrongOption(option, 'must be a list of fields and of lists of different fields.')
+  throw wrongOption(option, 'must be a list whose items are fields, or lists of different fields.')
 }
 
 function isIndex(fields: unknown): fields is Index {

@@ -111,9 +111,15 @@ class OpenDraft implements Mutator {
 
   update(t: string, id: string, fields: Fields, options?: WriteOptions): void {
     const row = this.#row(t, id)
-    if (!row) throw new ValidationError(t, 'id', `there is no record ${String(id)} to update`)
+    if (!row)
+      throw new ValidationError(
+        t,
+        'id',
+        `there is no record ${String(id)} to update; use insert or put to add it`,
+      )
     const { id: named = id, ...p } = payloadOf(t, fields)
-    if (named !== id) throw new ValidationError(t, 'id', 'the id of a record cannot be changed')
+    if (named !== id)
+      throw new ValidationError(t, 'id', 'the id of a record cannot be changed; insert another record')
     refuseUpdate(this.#options.models, t, { before: row.p, written: p, after: { ...row.p, ...p } })
     if (Object.keys(p).length > 0) this.#add({ op: 'u', t, id, p, ...this.#condition(options) })
   }
@@ -131,7 +137,7 @@ class OpenDraft implements Mutator {
 
   #row(t: string, id: string): WireRow | undefined {
     if (this.#closed) {
-      throw new ClosedError('This transaction has ended. Call `mutate` again.')
+      throw new ClosedError('`m` was used after its transaction had ended. Call `mutate` again.')
     }
     checkedName(t, 't', t)
     if (typeof id !== 'string') throw new ValidationError(t, 'id', 'must be a string')

@@ -17,15 +17,20 @@ export interface Query {
 
 /** Parses a query. Throws a ConfigurationError that names the invalid part, such as `where.title` or `limit`. */
 export function readQuery(spec: QuerySpec): Query {
-  if (typeof spec !== 'object' || spec === null) throw wrongOption('spec', 'is not an object.')
+  if (typeof spec !== 'object' || spec === null)
+    throw wrongOption('spec', 'must be an object of query options.')
   const { where, filter, orderBy, limit = Number.POSITIVE_INFINITY, after, ...unknownOptions } = spec
   const [unknownOption] = Object.keys(unknownOptions)
-  if (unknownOption !== undefined) throw wrongOption(unknownOption, 'is not a query option.')
+  if (unknownOption !== undefined)
+    throw wrongOption(
+      unknownOption,
+      'is not a query option; expected where, filter, orderBy, limit or after.',
+    )
   if (filter !== undefined && typeof filter !== 'function') {
-    throw wrongOption('filter', 'is not a function.')
+    throw wrongOption('filter', 'must be a function.')
   }
   if (limit !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(limit) && limit >= 0)) {
-    throw wrongOption('limit', 'is not a whole number of records.')
+    throw wrongOption('limit', 'must be a whole number of records, 0 or more.')
   }
   const order = readOrder(orderBy)
   return {

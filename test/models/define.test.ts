@@ -88,7 +88,9 @@ describe('what is wrong is named, in one sentence', () => {
       const error = thrownBy(define)
       expect(isSyncError(error, 'ConfigurationError') && error).toMatchObject({
         option,
-        message: expect.stringMatching(/^[^.]*`models\.?.*\.$|^A type cannot be called `__proto__`\.$/),
+        message: expect.stringMatching(
+          /^[^.]*`models\.?.*\.$|^A type cannot be called `__proto__`; choose another name\.$/,
+        ),
       })
     }
   })
@@ -97,7 +99,7 @@ describe('what is wrong is named, in one sentence', () => {
 test('a misspelt `migrate` is an error, so that stored data does not stay as it was', () => {
   const misspelt = { version: 2, migrations: {} }
   expect(() => defineModels({ Issue: schema }, misspelt)).toThrow(
-    '`models.migrations` is no option; expected one of version, migrate.',
+    '`models.migrations` is not an option; expected one of version, migrate.',
   )
 })
 

@@ -18,8 +18,12 @@ describe('migrating', () => {
   ])('fails where a step gives %s', (_, give) => {
     const step = give as () => never
     const wrong = defineModels({}, { version: 2, migrate: { 2: { row: step, op: step } } })
-    expect(() => migrateRow(wrong, 1, row)).toThrow('Note 1 cannot be migrated to version 2.')
-    expect(() => migrateOp(wrong, 1, op)).toThrow('Note 1 cannot be migrated to version 2.')
+    expect(() => migrateRow(wrong, 1, row)).toThrow(
+      'Note 1 cannot be migrated to version 2: the migration did not return a valid row or op.',
+    )
+    expect(() => migrateOp(wrong, 1, op)).toThrow(
+      'Note 1 cannot be migrated to version 2: the migration did not return a valid row or op.',
+    )
   })
 
   test.each([
@@ -29,7 +33,9 @@ describe('migrating', () => {
     ['a `put` that is none', { ...op, op: 'i', put: 'yes' }],
   ])('fails where a step of an op gives %s', (_, given) => {
     const wrong = defineModels({}, { version: 2, migrate: { 2: { op: () => given as never } } })
-    expect(() => migrateOp(wrong, 1, op)).toThrow('Note 1 cannot be migrated to version 2.')
+    expect(() => migrateOp(wrong, 1, op)).toThrow(
+      'Note 1 cannot be migrated to version 2: the migration did not return a valid row or op.',
+    )
   })
 })
 

@@ -74,7 +74,10 @@ export async function decide(
     )
   } catch (error) {
     if (!(error instanceof RuleFailure)) throw error
-    options.logger.error('A transaction cannot be decided: a rule failed.', { id, reason: error.message })
+    options.logger.error('A transaction cannot be decided: `authorize`, `prepare` or `as` failed.', {
+      id,
+      reason: error.message,
+    })
     throw unavailable('Transactions cannot be authorized at the moment.', 5)
   } finally {
     rules.end()

@@ -63,6 +63,6 @@ export async function identify(request: Request, options: IdentifyOptions): Prom
   throw new Failure(
     403,
     'forbidden',
-    `The credentials have no \`${missing}\`, which is needed to find the data.`,
+    `The credentials have no \`${missing}\`, which names the owner of the data.`,
   )
 }

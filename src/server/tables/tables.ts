@@ -15,7 +15,7 @@ import { attach, detach } from './attach.ts'
 import { type AttachmentState, attachmentStateOf, mappingDigest, readAttachments } from './attached.ts'
 import { takeInBulk } from './bulk.ts'
 import { checkTables, repairTables, type TableCheck } from './check-tables.ts'
-import { lockTables, maxKeys, storedOf, takeChanges, waitingTypes } from './drain.ts'
+import { lockTables, maxKeys, storedOf, tableIsLocked, takeChanges, waitingTypes } from './drain.ts'
 import { DrainLoop } from './drain-loop.ts'
 import { inspect, type MappedTable } from './inspect.ts'
 import { readMappings, type TableMappings } from './mapping.ts'
@@ -147,7 +147,7 @@ export class Tables {
   /** The record of a row, as it is in the transaction of `db`. Waits for nobody. */
   async #read(db: Db, table: MappedTable, id: string): Promise<StoredRecord | undefined> {
     const [locked] = await lockTables(db, [table])
-    if (!locked) throw new NetworkError('timeout', `The table ${table.relation} is being changed.`)
+    if (!locked) throw tableIsLocked(table)
     const row = (await readRows(db, table, [id], false)).get(id)
     return row && { ...row, sid: 0 }
   }
@@ -158,11 +158,14 @@ export class Tables {
     const role = await write.transaction?.as?.()
     for (let tries = 1; ; tries += 1) {
       if (this.#isOlder) {
-        throw new NetworkError('unreachable', 'The attached tables have a newer mapping than this service.')
+        throw new NetworkError(
+          'unreachable',
+          'The attached tables have a newer mapping than this service; restart it with that mapping.',
+        )
       }
       const unmapped = write.ops.find(({ t }) => this.#attached.has(t) && !this.#tables.has(t))
       if (unmapped) {
-        const message = `The type ${unmapped.t} is attached to a table, and \`tables\` does not have its mapping.`
+        const message = `The type ${unmapped.t} is attached to a table; add its mapping to \`tables\`.`
         throw new NetworkError('unreachable', message)
       }
       try {
@@ -250,7 +253,9 @@ export class Tables {
     this.#tables = new Map(tables.map((table) => [table.mapping.type, table]))
     this.#history = history
     if (this.#isOlder && !wasOlder) {
-      this.#options.logger.warn('Another mapping of the tables is attached: this service only reads them.')
+      this.#options.logger.warn(
+        'Another mapping of the tables is attached, so this service only reads them; restart it with that mapping.',
+      )
     }
   }
 

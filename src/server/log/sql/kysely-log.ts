@@ -97,7 +97,7 @@ export class KyselyLog implements SqlLog {
     this.#options = options
     this.#reader = new Reader(options)
     this.#hints = new Emitter((error) => {
-      options.logger.error('A listener failed.', { reason: toError(error).message })
+      options.logger.error('A listener of `onHint` failed.', { reason: toError(error).message })
     })
     this.#writes = new GroupQueue({
       run: (writes) => this.#commit(writes),
@@ -215,10 +215,10 @@ export class KyselyLog implements SqlLog {
     }
     const stored = await readClaimed()
     if (stored === ownerField) return
-    const advice = 'set that field, or use another database'
+    const advice = 'set `ownerField` to that field, or use another database'
     throw wrongOption(
       'ownerField',
-      `is '${ownerField}', but the records of this database belong to owners by '${stored}'; ${advice}.`,
+      `is '${ownerField}', but the records of this database name their owner in '${stored}'; ${advice}.`,
     )
   }
 
