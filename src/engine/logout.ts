@@ -46,8 +46,8 @@ export interface LogoutParts {
   readonly destroy: () => Promise<void>
 }
 
-/** The time between two looks at what is still unsent, in ms. */
-const lookMs = 50
+/** The time between two checks for unsent transactions, in ms. */
+const pollMs = 50
 
 const expected: { readonly [Name in keyof Required<LogoutOptions>]: Check } = {
   pending: [
@@ -104,7 +104,7 @@ async function flush(parts: LogoutParts, timeoutMs: number): Promise<SignedOut &
     mutations.readAgain()
     do {
       for (const transaction of mutations.unsent) seen.add(transaction)
-      await wait(lookMs)
+      await wait(pollMs)
     } while (mutations.unsent.length > 0 && canWait())
     try {
       const signedOut = await signOut(parts, undefined)

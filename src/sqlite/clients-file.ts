@@ -4,10 +4,10 @@ import { Timer } from '../base/timer.ts'
 import { isObject } from '../protocol/json.ts'
 import type { SqliteDatabase, SqliteStatement } from './sqlite.ts'
 
-/** The time between two looks at the locks and messages of other clients, in ms. */
-const lookMs = 250
+/** The time between two polls for the locks and messages of other clients, in ms. */
+const pollMs = 250
 
-/** What prepares the file. Other processes are waited for: the thread is blocked for 200 ms at most. */
+/** The statements that prepare the file. They wait for other processes, and block the thread for 200 ms at most. */
 const preparation = [
   'PRAGMA busy_timeout = 200',
   'PRAGMA journal_mode = WAL',
@@ -18,37 +18,37 @@ const preparation = [
 ]
 
 /**
- * The file in which the clients of one database, in whatever process, share locks and messages. It is not the file of the
- * data, so that a look never waits for a transaction. It is open as long as anybody looks.
+ * The file through which the clients of one database share locks and messages, also across processes. It is separate
+ * from the data file, so that polling never waits for a transaction. The file stays open while there is a watcher.
  */
 export class ClientsFile {
   readonly #open: () => SqliteDatabase
   readonly #timer: Timer
-  readonly #looks = new Set<() => void>()
+  readonly #watchers = new Set<() => void>()
   readonly #statements = new Map<string, SqliteStatement>()
   #database: SqliteDatabase | undefined
 
   constructor(clock: Clock, open: () => SqliteDatabase) {
     this.#open = open
     this.#timer = new Timer(clock, () => {
-      this.#timer.set(lookMs)
-      for (const look of this.#looks) {
+      this.#timer.set(pollMs)
+      for (const onPoll of this.#watchers) {
         try {
-          look()
+          onPoll()
         } catch {
-          // The next look tries again.
+          // The next poll tries again.
         }
       }
     })
   }
 
-  /** Calls `look`, which may throw, every 250 ms. Call the returned function to stop. */
-  watch(look: () => void): Unsubscribe {
-    this.#looks.add(look)
-    this.#timer.within(lookMs)
+  /** Calls `onPoll`, which may throw, every 250 ms. Call the returned function to stop. */
+  watch(onPoll: () => void): Unsubscribe {
+    this.#watchers.add(onPoll)
+    this.#timer.within(pollMs)
     return () => {
-      this.#looks.delete(look)
-      if (this.#looks.size === 0) this.#close()
+      this.#watchers.delete(onPoll)
+      if (this.#watchers.size === 0) this.#close()
     }
   }
 

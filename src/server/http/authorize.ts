@@ -44,7 +44,10 @@ export interface Permission {
   readonly mayChangeOwner: boolean
 }
 
-/** The result of an application's function, which may be a WriteRejectedError that it throws. Throws a RuleFailure. */
+/**
+ * Runs a function of the application and returns its decision. A WriteRejectedError that the function throws is a
+ * refusal; for any other error, and for an invalid result, throws a RuleFailure.
+ */
 export async function askPermission(run: () => unknown): Promise<Permission> {
   try {
     return readPermission(await run())

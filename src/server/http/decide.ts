@@ -26,7 +26,7 @@ export interface DecideOptions {
   readonly authorize: Authorize | undefined
   readonly prepare: Prepare | undefined
   readonly as: ActAs | undefined
-  /** Shortens a text that is only compared. */
+  /** Returns a digest of a text that is only compared. */
   readonly digest: (text: string) => string
   /** Returns the function to call with the changes of a transaction. */
   readonly listenerFor: (by: CommittedBy) => OnCommitted | undefined

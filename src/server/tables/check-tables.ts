@@ -6,7 +6,7 @@ import { inspect, type MappedTable } from './inspect.ts'
 import type { TypeMapping } from './mapping.ts'
 import { recordsIn } from './rows.ts'
 
-/** The number of ids that a check names. */
+/** The maximum number of ids in the result of a check. */
 const maxNamed = 10
 
 /** How the rows of an attached table compare with the records of its type. */
@@ -18,7 +18,7 @@ export interface TableCheck {
   readonly waiting: number
   /** The number of records that differ from their rows, without a queued change. */
   readonly differing: number
-  /** The ids of the first of these. */
+  /** The ids of the first of the differing records, at most 10. */
   readonly ids: readonly string[]
   /** The fault of the attachment itself, as a sentence. */
   readonly fault: string | undefined

@@ -144,7 +144,7 @@ export class Tables {
     return this.#drainLoop.stop()
   }
 
-  /** The record of a row, as it is in the transaction of `db`. Waits for nobody. */
+  /** Returns the record of a row, as the transaction of `db` sees it. Never waits for a lock. */
   async #read(db: Db, table: MappedTable, id: string): Promise<StoredRecord | undefined> {
     const [locked] = await lockTables(db, [table])
     if (!locked) throw tableIsLocked(table)
@@ -228,7 +228,7 @@ export class Tables {
     return times >= maxCanceled
   }
 
-  /** Removes the reason for which a transaction has to run again. */
+  /** Prepares the next run of a transaction that has to run again: removes the reason. */
   async #prepareFor({ reason }: RunAgain): Promise<void> {
     if (reason === 'history') await this.#use([...this.#tables.values()])
     if (reason === 'tooMany') await this.#drainAll()
