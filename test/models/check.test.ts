@@ -23,23 +23,23 @@ describe('check', () => {
     Issue: z.object({ title: z.string(), place: z.optional(z.object({ x: z.number() })) }),
   })
 
-  test('finds nothing wrong with what the schema takes, whatever else is in it', () => {
+  test('finds no issue in a payload that the schema accepts, even with other fields', () => {
     expect(check(models, 'Issue', { title: 'a', more: 1 })).toEqual([])
   })
 
-  test('finds nothing wrong with a type that is not declared', () => {
+  test('finds no issue in a type that is not declared', () => {
     expect(check(models, 'Other', { title: 1 })).toEqual([])
     expect(check(models, 'constructor', {})).toEqual([])
   })
 
-  test('tells each issue with its place, the field first', () => {
+  test('returns each issue with its path, which begins with the field', () => {
     expect(check(models, 'Issue', { place: { x: 'y' } })).toEqual([
       { path: ['title'], message: expect.any(String) },
       { path: ['place', 'x'], message: expect.any(String) },
     ])
   })
 
-  test('reads the places of any library: keys, numbers, objects with a key, or none', () => {
+  test('reads the issue paths of any library: keys, numbers, objects with a key, or none', () => {
     const issues = [
       { message: 'a', path: ['list', 2, { key: 'x' }] },
       { message: 'b', path: [] },
@@ -52,7 +52,7 @@ describe('check', () => {
     ])
   })
 
-  test('never changes the payload, whatever the schema makes of it', () => {
+  test('never changes the payload, even if the schema converts it', () => {
     const payload = Object.freeze({ dueAt: 1 })
     const doubling = z.pipe(
       z.object({ dueAt: z.number() }),
@@ -62,7 +62,7 @@ describe('check', () => {
     expect(payload).toEqual({ dueAt: 1 })
   })
 
-  test('takes a schema that throws for one that refuses, and says what it threw', () => {
+  test('takes an error that the schema throws for an issue', () => {
     const schema = schemaBy(() => {
       throw new TypeError('x is undefined')
     })
@@ -75,19 +75,16 @@ describe('check', () => {
     ['resolves', async () => ({ value: {} })],
     ['rejects', () => Promise.reject(new Error('no'))],
     ['is of zod, and a check of it throws', (value: unknown) => throwing['~standard'].validate(value)],
-  ])(
-    'refuses a schema that gives a promise, in one sentence that says why it may: it %s',
-    async (_, validate) => {
-      expect(() => check(defineModels({ Issue: schemaBy(validate) }), 'Issue', {})).toThrow(
-        expect.objectContaining({
-          name: 'ConfigurationError',
-          option: 'models.Issue',
-          message:
-            'The schema of `Issue` returns a promise; use a synchronous schema whose checks do not throw.',
-        }),
-      )
-    },
-  )
+  ])('refuses a schema that returns a promise: one that %s', async (_, validate) => {
+    expect(() => check(defineModels({ Issue: schemaBy(validate) }), 'Issue', {})).toThrow(
+      expect.objectContaining({
+        name: 'ConfigurationError',
+        option: 'models.Issue',
+        message:
+          'The schema of `Issue` returns a promise; use a synchronous schema whose checks do not throw.',
+      }),
+    )
+  })
 })
 
 describe('checkUpdate', () => {
@@ -98,17 +95,17 @@ describe('checkUpdate', () => {
   const pathsOf = (before: Payload, written: Payload) =>
     checkUpdate(models, 'Span', { before, written, after: { ...before, ...written } }).map(({ path }) => path)
 
-  test('counts what the write breaks, in whatever field', () => {
+  test('an issue that the write causes counts, in any field', () => {
     expect(pathsOf({ a: 1, b: 2 }, { a: 5 })).toEqual([['b']])
     expect(pathsOf({ a: 1, b: 2 }, { c: 5 })).toEqual([['c']])
   })
 
-  test('counts what was broken before where it is written', () => {
+  test('an old issue counts only if the update writes its field', () => {
     expect(pathsOf({ a: 5, b: 2 }, { b: 3 })).toEqual([['b']])
     expect(pathsOf({ a: 5, b: 2 }, { a: 6, c: 'x' })).toEqual([])
   })
 
-  test('looks at what was there only where something is wrong', () => {
+  test('the record before the update is checked only if the record after it has an issue', () => {
     const seen: unknown[] = []
     const T = schemaBy((value) => {
       seen.push(value)
