@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod/mini'
 import { defineModels, type StandardSchema } from '../../src/index.ts'
-import { check, checkUpdate } from '../../src/models/check.ts'
+import { issuesOf, issuesOfUpdate } from '../../src/models/issues.ts'
 import type { SchemaIssue } from '../../src/models/standard-schema.ts'
 import type { Payload } from '../../src/protocol/json.ts'
 
@@ -18,22 +18,22 @@ const throwing = z.object({}).check(
 
 const refusing = (...issues: readonly SchemaIssue[]) => schemaBy(() => ({ issues }))
 
-describe('check', () => {
+describe('issuesOf', () => {
   const models = defineModels({
     Issue: z.object({ title: z.string(), place: z.optional(z.object({ x: z.number() })) }),
   })
 
   test('finds no issue in a payload that the schema accepts, even with other fields', () => {
-    expect(check(models, 'Issue', { title: 'a', more: 1 })).toEqual([])
+    expect(issuesOf(models, 'Issue', { title: 'a', more: 1 })).toEqual([])
   })
 
   test('finds no issue in a type that is not declared', () => {
-    expect(check(models, 'Other', { title: 1 })).toEqual([])
-    expect(check(models, 'constructor', {})).toEqual([])
+    expect(issuesOf(models, 'Other', { title: 1 })).toEqual([])
+    expect(issuesOf(models, 'constructor', {})).toEqual([])
   })
 
   test('returns each issue with its path, which begins with the field', () => {
-    expect(check(models, 'Issue', { place: { x: 'y' } })).toEqual([
+    expect(issuesOf(models, 'Issue', { place: { x: 'y' } })).toEqual([
       { path: ['title'], message: expect.any(String) },
       { path: ['place', 'x'], message: expect.any(String) },
     ])
@@ -45,7 +45,7 @@ describe('check', () => {
       { message: 'b', path: [] },
       { message: 'c' },
     ]
-    expect(check(defineModels({ T: refusing(...issues) }), 'T', {})).toEqual([
+    expect(issuesOf(defineModels({ T: refusing(...issues) }), 'T', {})).toEqual([
       { message: 'a', path: ['list', '2', 'x'] },
       { message: 'b', path: [] },
       { message: 'c', path: [] },
@@ -58,7 +58,7 @@ describe('check', () => {
       z.object({ dueAt: z.number() }),
       z.transform(({ dueAt }) => ({ dueAt: 2 * dueAt })),
     )
-    expect(check(defineModels({ T: doubling }), 'T', payload)).toEqual([])
+    expect(issuesOf(defineModels({ T: doubling }), 'T', payload)).toEqual([])
     expect(payload).toEqual({ dueAt: 1 })
   })
 
@@ -66,7 +66,7 @@ describe('check', () => {
     const schema = schemaBy(() => {
       throw new TypeError('x is undefined')
     })
-    expect(check(defineModels({ T: schema }), 'T', {})).toEqual([
+    expect(issuesOf(defineModels({ T: schema }), 'T', {})).toEqual([
       { path: [], message: 'The schema threw: x is undefined' },
     ])
   })
@@ -76,7 +76,7 @@ describe('check', () => {
     ['rejects', () => Promise.reject(new Error('no'))],
     ['is of zod, and a check of it throws', (value: unknown) => throwing['~standard'].validate(value)],
   ])('refuses a schema that returns a promise: one that %s', async (_, validate) => {
-    expect(() => check(defineModels({ Issue: schemaBy(validate) }), 'Issue', {})).toThrow(
+    expect(() => issuesOf(defineModels({ Issue: schemaBy(validate) }), 'Issue', {})).toThrow(
       expect.objectContaining({
         name: 'ConfigurationError',
         option: 'models.Issue',
@@ -87,13 +87,15 @@ describe('check', () => {
   })
 })
 
-describe('checkUpdate', () => {
+describe('issuesOfUpdate', () => {
   const schema = z
     .object({ a: z.number(), b: z.number(), c: z.optional(z.string()) })
     .check(z.refine(({ a, b }) => a < b, { path: ['b'], message: 'not above a' }))
   const models = defineModels({ Span: schema })
   const pathsOf = (before: Payload, written: Payload) =>
-    checkUpdate(models, 'Span', { before, written, after: { ...before, ...written } }).map(({ path }) => path)
+    issuesOfUpdate(models, 'Span', { before, written, after: { ...before, ...written } }).map(
+      ({ path }) => path,
+    )
 
   test('an issue that the write causes counts, in any field', () => {
     expect(pathsOf({ a: 1, b: 2 }, { a: 5 })).toEqual([['b']])
@@ -112,7 +114,7 @@ describe('checkUpdate', () => {
       return { value }
     })
     const update = { before: { a: 1 }, written: { a: 2 }, after: { a: 2 } }
-    expect(checkUpdate(defineModels({ T }), 'T', update)).toEqual([])
+    expect(issuesOfUpdate(defineModels({ T }), 'T', update)).toEqual([])
     expect(seen).toEqual([update.after])
   })
 })
