@@ -18,11 +18,8 @@ export function check(option: string, value: unknown, [accepts, expected]: Check
  */
 export function checkOptions(options: unknown, checks: Checks, at = ''): void {
   if (typeof options !== 'object' || !options) {
-    const name = at.slice(0, -1)
-    throw new ConfigurationError(
-      name || 'options',
-      `The options${name && ` of \`${name}\``} must be an object.`,
-    )
+    const owner = at && ` of \`${at.slice(0, -1)}\``
+    throw new ConfigurationError('options', `The options${owner} must be an object.`)
   }
   refuseUnknown(options, checks, at)
   for (const [option, value] of Object.entries(options)) {

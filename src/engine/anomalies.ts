@@ -12,7 +12,7 @@ export function ofBroken({ kind, broken, sid }: Message): readonly Anomaly[] {
   const leftOut = (what: string): Anomaly => ({
     kind,
     sid,
-    message: `The client ignored invalid data: ${what}.`,
+    message: `Ignored invalid data: ${what}.`,
   })
   return limited(broken, leftOut, (more) => leftOut(`${more} more ${kind}s`))
 }
@@ -26,9 +26,9 @@ export function ofUnknown(ops: readonly RowOp[]): readonly Anomaly[] {
       kind,
       type: t,
       id,
-      message: `An update is for a record that the local copy does not have: ${t} ${id}.`,
+      message: `The server updated an unknown record: ${t} ${id}.`,
     }),
-    (more) => ({ kind, message: `${more} more updates are for records that the local copy does not have.` }),
+    (more) => ({ kind, message: `The server updated ${more} more unknown records.` }),
   )
 }
 

@@ -164,9 +164,7 @@ export class Feed {
         listener.missing('hint')
         return
       case 'garbage':
-        reporter.anomalies([
-          { kind: 'push', message: 'A message on the socket was ignored: it is not JSON.' },
-        ])
+        reporter.anomalies([{ kind: 'push', message: 'Ignored a socket message that is not JSON.' }])
         return
       case 'delta':
         name(push.delta.sid)

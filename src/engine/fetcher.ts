@@ -64,7 +64,7 @@ export class Fetcher {
     if (!asked && !this.#guard.allows(position)) {
       throw new ProtocolError(
         'loop',
-        `The client made too many requests at position ${position ?? 'none'}, and waits before the next one.`,
+        `Too many requests at position ${position ?? 'none'}; the client waits.`,
       )
     }
     if (position === undefined || position <= 0 || this.#resets.due) return this.#bootstrap(signal)

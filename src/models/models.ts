@@ -79,11 +79,13 @@ export function defineModels<const Definitions extends ModelDefinitions>(
   const { version = 1, migrate = {} } = options
   refuseUnknown(options, { version, migrate }, 'models.')
   if (!Number.isSafeInteger(version) || version < 1) {
-    throw new ConfigurationError('models.version', '`version` must be an integer of at least 1.')
+    throw wrongOption('models.version', 'must be an integer of at least 1.')
   }
   if (!isObject(migrate) || !Object.entries(migrate).every((step) => isStepTo(version, step))) {
-    const message = '`migrate` must map versions, from 2 to `version`, to { row?, op? }, both functions.'
-    throw new ConfigurationError('models.migrate', message)
+    throw wrongOption(
+      'models.migrate',
+      'must map versions, from 2 to `version`, to { row?, op? }, both functions.',
+    )
   }
   return { definitions: declared, types, version, migrate }
 }
@@ -106,14 +108,13 @@ function isModels<Definitions extends ModelDefinitions>(value: object): value is
 
 function readType(t: string, definition: unknown): DeclaredType {
   const option = `models.${t}`
-  if (!isName(t))
-    throw new ConfigurationError(option, `A type cannot be called \`${t}\`; choose another name.`)
+  if (!isName(t)) throw new ConfigurationError(option, `A type cannot be called \`${t}\`.`)
   if (isSchema(definition)) return { schema: definition, indexes: [], load: 'eager' }
   const { schema, options = {} }: { schema?: unknown; options?: unknown } = isObject(definition)
     ? definition
     : {}
   if (!isSchema(schema) || !isObject(options)) {
-    throw wrongOption(option, 'must be a Standard Schema, or the result of `model(schema)`.')
+    throw wrongOption(option, 'must be a Standard Schema or a `model(schema)`.')
   }
   const { indexes = [], load = 'eager' } = options
   refuseUnknown(options, { indexes, load }, `${option}.`)
@@ -134,7 +135,7 @@ function isSchema(value: unknown): value is StandardSchema {
 function readIndexes(option: string, indexes: unknown): readonly Index[] {
   const read: unknown[] = Array.isArray(indexes) ? indexes.map(asList) : [undefined]
   if (read.every(isIndex)) return read
-  throw wrongOption(option, 'must be a list whose items are fields, or lists of different fields.')
+  throw wrongOption(option, 'must be a list of fields, or of lists of different fields.')
 }
 
 function isIndex(fields: unknown): fields is Index {

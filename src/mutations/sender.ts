@@ -96,10 +96,7 @@ export class Sender {
       const byId = new Map(results.map((result) => [result.id, result]))
       for (const transaction of sent ?? []) this.#settle(transaction, sid, epoch, byId.get(transaction.id))
       if (batch.some(({ id }) => byId.has(id))) return true
-      throw new ProtocolError(
-        'bad_envelope',
-        'The response has no result for any of the transactions that were sent.',
-      )
+      throw new ProtocolError('bad_envelope', 'The response has no result for any sent transaction.')
     } catch (error) {
       if (sent?.length === 0) return true
       const failure = txFailureOf(error, sent?.length ?? batch.length)
@@ -153,7 +150,7 @@ export class Sender {
       return readTxResponse(this.#options.codec.decode(body, sent.map(wireOf)))
     } catch (thrown) {
       if (isSyncError(thrown)) throw thrown
-      const message = `\`transactionCodec\` cannot decode the response: ${toError(thrown).message}`
+      const message = `\`transactionCodec\` failed: ${toError(thrown).message}`
       throw new ProtocolError('bad_envelope', message, { cause: thrown })
     }
   }

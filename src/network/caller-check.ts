@@ -49,7 +49,7 @@ export function createUserCheck(): (isOther: boolean | undefined) => void {
   let error: UnauthenticatedError | undefined
   return (isOther) => {
     const message =
-      'The credentials belong to another user than the data; sign in as the user of the data and call `resume()`, or change `identity`.'
+      'The data belongs to another user; sign in as that user and call `resume()`, or change `identity`.'
     error = isOther ? (error ?? new UnauthenticatedError(message, { code: 'other_user' })) : undefined
     if (error) throw error
   }

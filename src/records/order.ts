@@ -59,7 +59,7 @@ export function readOrder(orderBy: QuerySpec['orderBy'] = []): Order {
   const fields = asList(orderBy).map((term) => {
     const [field, direction = 'asc'] = asList(term)
     if (!isOrderField(field) || (direction !== 'asc' && direction !== 'desc')) {
-      throw wrongOption('orderBy', "must be a list whose items are fields, or pairs [field, 'asc' | 'desc'].")
+      throw wrongOption('orderBy', "must be a list of fields, or of [field, 'asc' | 'desc'].")
     }
     return termOf(field, direction === 'desc')
   })

@@ -1,3 +1,4 @@
+import { refuseUnknown } from '../base/check-options.ts'
 import { wrongOption } from '../base/errors.ts'
 import { type Conditions, readWhere } from '../models/conditions.ts'
 import type { Row } from '../models/values.ts'
@@ -19,13 +20,8 @@ export interface Query {
 export function readQuery(spec: QuerySpec): Query {
   if (typeof spec !== 'object' || spec === null)
     throw wrongOption('spec', 'must be an object of query options.')
-  const { where, filter, orderBy, limit = Number.POSITIVE_INFINITY, after, ...unknownOptions } = spec
-  const [unknownOption] = Object.keys(unknownOptions)
-  if (unknownOption !== undefined)
-    throw wrongOption(
-      unknownOption,
-      'is not a query option; expected where, filter, orderBy, limit or after.',
-    )
+  const { where, filter, orderBy, limit = Number.POSITIVE_INFINITY, after } = spec
+  refuseUnknown(spec, { where, filter, orderBy, limit, after })
   if (filter !== undefined && typeof filter !== 'function') {
     throw wrongOption('filter', 'must be a function.')
   }

@@ -76,7 +76,7 @@ async function openDatabase(factory: IDBFactory, name: string): Promise<IDBDatab
   db.close()
   throw new StorageError(
     'unavailable',
-    `The IndexedDB database has no table ${missing}, so other code created it; choose another \`identity\`.`,
+    `The IndexedDB database has no table ${missing}, so other code made it; use another \`identity\`.`,
   )
 }
 

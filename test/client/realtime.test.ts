@@ -219,7 +219,7 @@ describe('other messages', () => {
     device.push('<ping>')
     device.insert('2')
     await device.clock.advance(2_000)
-    expect(device.log).toEqual(['anomaly push: A message on the socket was ignored: it is not JSON.'])
+    expect(device.log).toEqual(['anomaly push: Ignored a socket message that is not JSON.'])
     expect(shown(client)).toEqual({ 1: {}, 2: {} })
   })
 

@@ -19,10 +19,10 @@ describe('migrating', () => {
     const step = give as () => never
     const wrong = defineModels({}, { version: 2, migrate: { 2: { row: step, op: step } } })
     expect(() => migrateRow(wrong, 1, row)).toThrow(
-      'Note 1 cannot be migrated to version 2: the migration did not return a valid row or op.',
+      'Note 1 cannot be migrated to version 2: the migration returned no valid row or op.',
     )
     expect(() => migrateOp(wrong, 1, op)).toThrow(
-      'Note 1 cannot be migrated to version 2: the migration did not return a valid row or op.',
+      'Note 1 cannot be migrated to version 2: the migration returned no valid row or op.',
     )
   })
 
@@ -34,7 +34,7 @@ describe('migrating', () => {
   ])('fails if a step for ops returns %s', (_, given) => {
     const wrong = defineModels({}, { version: 2, migrate: { 2: { op: () => given as never } } })
     expect(() => migrateOp(wrong, 1, op)).toThrow(
-      'Note 1 cannot be migrated to version 2: the migration did not return a valid row or op.',
+      'Note 1 cannot be migrated to version 2: the migration returned no valid row or op.',
     )
   })
 })
