@@ -57,11 +57,11 @@ export async function repairTables(db: Db, mappings: readonly TypeMapping[]): Pr
 
 const faults: Readonly<Record<Awaited<ReturnType<typeof attachmentStateOf>>, string | undefined>> = {
   same: undefined,
-  columns: 'Its columns have changed since it was attached.',
-  older: 'Another mapping has been attached since this one.',
-  unattached: 'It is not attached with this mapping.',
-  unfilled: 'Attaching was interrupted.',
-  triggers: 'Its triggers are missing or disabled.',
+  columns: 'Its columns have changed since it was attached; run `instep attach` again.',
+  older: 'Another mapping has been attached since this one; use that mapping.',
+  unattached: 'It is not attached with this mapping; run `instep attach`.',
+  unfilled: 'Attaching was interrupted; run `instep attach` again.',
+  triggers: 'Its triggers are missing or disabled; run `instep attach` again.',
 }
 
 async function compare(db: Db, table: MappedTable): Promise<Omit<TableCheck, 'fault'>> {
