@@ -18,7 +18,8 @@ export function check(option: string, value: unknown, [accepts, expected]: Check
  */
 export function checkOptions(options: unknown, checks: Checks, at = ''): void {
   if (typeof options !== 'object' || !options) {
-    throw new ConfigurationError('options', 'Options must be an object.')
+    const owner = at && ` of \`${at.slice(0, -1)}\``
+    throw new ConfigurationError('options', `The options${owner} must be an object.`)
   }
   refuseUnknown(options, checks, at)
   for (const [option, value] of Object.entries(options)) {
@@ -34,5 +35,5 @@ export function checkOptions(options: unknown, checks: Checks, at = ''): void {
 export function refuseUnknown(options: object, known: object, at = ''): void {
   const unknown = Object.keys(options).find((option) => !Object.hasOwn(known, option))
   if (unknown === undefined) return
-  throw wrongOption(at + unknown, `is no option; expected one of ${Object.keys(known).join(', ')}.`)
+  throw wrongOption(at + unknown, `is not an option; expected one of ${Object.keys(known).join(', ')}.`)
 }

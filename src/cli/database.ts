@@ -11,12 +11,12 @@ import { CommandError, UsageError } from './failure.ts'
 import type { Settings } from './settings.ts'
 
 export const databaseOption = {
-  about: 'The database: `memory:`, a folder, or the address of a PostgreSQL',
+  about: 'The database: `memory:`, a folder, or the address of a PostgreSQL database',
   value: 'memory:|folder|postgres://…',
 }
 
 export const lastingDatabaseOption = {
-  about: 'The database: a folder, or the address of a PostgreSQL',
+  about: 'The database: a folder, or the address of a PostgreSQL database',
   value: 'folder|postgres://…',
 }
 
@@ -33,7 +33,7 @@ export function databaseIn(settings: Settings, expected = `\`memory:\`, ${lastin
 export function lastingDatabaseIn(settings: Settings): string {
   const name = databaseIn(settings, lastingExpected)
   if (name !== 'memory:') return name
-  throw new UsageError('`memory:` is lost when the process ends; use a folder or a PostgreSQL.')
+  throw new UsageError('The database `memory:` is lost when the process ends; use a folder or PostgreSQL.')
 }
 
 /**
@@ -43,7 +43,7 @@ export function lastingDatabaseIn(settings: Settings): string {
 export function presentDatabaseIn(settings: Settings): string {
   const name = lastingDatabaseIn(settings)
   if (isPostgres(name) || existsSync(join(name, 'complete'))) return name
-  throw new CommandError(`There is no database in the folder ${name}.`)
+  throw new CommandError(`The folder ${name} has no database; check \`--database\`.`)
 }
 
 export interface OpenOptions {
@@ -73,9 +73,9 @@ export async function withCommandErrors<T>(name: string, work: () => Promise<T>)
 /** The name of a database for a sentence: without user and password. */
 function titleOf(name: string): string {
   if (!isPostgres(name)) return `The database in the folder ${name}`
-  if (!URL.canParse(name)) return 'The PostgreSQL of `--database`'
+  if (!URL.canParse(name)) return 'The PostgreSQL database of `--database`'
   const { host, pathname, searchParams } = new URL(name)
-  return `The PostgreSQL at ${searchParams.get('host') ?? host}${pathname}`
+  return `The PostgreSQL database at ${searchParams.get('host') ?? host}${pathname}`
 }
 
 const unknownCa =
@@ -90,8 +90,8 @@ const reasonByCode: Readonly<Record<string, string>> = {
   EACCES: 'this user has no permission',
   EROFS: 'its file system is read only',
   ENOSPC: 'the disk is full',
-  ENOTDIR: 'it is a file',
-  EEXIST: 'it is a file',
+  ENOTDIR: 'it is a file, not a folder',
+  EEXIST: 'it is a file, not a folder',
   DEPTH_ZERO_SELF_SIGNED_CERT: unknownCa,
   SELF_SIGNED_CERT_IN_CHAIN: unknownCa,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownCa,

@@ -13,5 +13,5 @@ export function recordNamedIn(settings: Settings): readonly [type: string, id: s
 }
 
 export function noSuchRecord(type: string, id: string): CommandError {
-  return new CommandError(`There is no ${type} ${id}.`)
+  return new CommandError(`There is no ${type} with the id ${id}.`)
 }

@@ -71,7 +71,7 @@ export class Settings {
     this.#config = config
   }
 
-  /** The tables of the application. Only a file has them. Whoever uses them checks them. */
+  /** The tables of the application, which only the file of `--config` can have. Not checked yet. */
   get tables(): TableMappings | undefined {
     const { tables } = this.#config
     return isMappings(tables) ? tables : undefined

@@ -111,7 +111,7 @@ export function resolveOptions<M extends ModelDefinitions>(
   if (identityOf ? !options.identity : store?.kind === 'durable' && options.identity === undefined) {
     throw wrongOption(
       'identity',
-      'is required with `identityOf`, and with a durable store (null: memory only).',
+      'is required with `identityOf` or a durable store; null keeps the data in memory.',
     )
   }
   return {

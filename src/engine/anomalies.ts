@@ -9,8 +9,12 @@ type Message = Pick<DeltaMessage, 'kind' | 'broken' | 'sid'>
 
 /** The anomalies for the items of a message that were left out. */
 export function ofBroken({ kind, broken, sid }: Message): readonly Anomaly[] {
-  const leftOut = (what: string): Anomaly => ({ kind, sid, message: `Left out: ${what}.` })
-  return limited(broken, leftOut, (more) => leftOut(`${more} more`))
+  const leftOut = (what: string): Anomaly => ({
+    kind,
+    sid,
+    message: `Ignored invalid data: ${what}.`,
+  })
+  return limited(broken, leftOut, (more) => leftOut(`${more} more ${kind}s`))
 }
 
 /** The anomalies for updates of records that are not in the local copy. */
@@ -18,8 +22,13 @@ export function ofUnknown(ops: readonly RowOp[]): readonly Anomaly[] {
   const kind = 'unknown_record'
   return limited(
     ops,
-    ({ t, id }) => ({ kind, type: t, id, message: `Update of an unknown record: ${t} ${id}.` }),
-    (more) => ({ kind, message: `${more} more updates of unknown records.` }),
+    ({ t, id }) => ({
+      kind,
+      type: t,
+      id,
+      message: `The server updated an unknown record: ${t} ${id}.`,
+    }),
+    (more) => ({ kind, message: `The server updated ${more} more unknown records.` }),
   )
 }
 

@@ -2,7 +2,7 @@ import type { Clock } from '../base/environment.ts'
 import { toSyncError } from '../base/errors.ts'
 import { Timer } from '../base/timer.ts'
 import { yieldAfter } from '../base/turns.ts'
-import { check, sentenceOf } from '../models/check.ts'
+import { issuesOf, sentenceOf } from '../models/issues.ts'
 import type { Models } from '../models/models.ts'
 import type { Anomaly } from '../protocol/anomaly.ts'
 import type { RowChange } from '../protocol/fold.ts'
@@ -119,7 +119,7 @@ class Violations {
 
   check(models: Models, row: WireRow): void {
     const { t, id, p } = row
-    const [issue] = check(models, t, p)
+    const [issue] = issuesOf(models, t, p)
     if (!issue) return
     const known = this.#byType.get(t)
     if (known) known.rows += 1

@@ -79,7 +79,7 @@ function notifyListeners(parts: Parts): void {
 
 /** Listeners have caused too many commits. */
 function onLoop({ options, events }: Parts): void {
-  const message = 'Listeners changed data or status 100 times in a row.'
+  const message = 'Listeners changed data or status 100 times in a row; one may write each time it is called.'
   const error = new SyncError('SyncError', 'listener_loop', message)
   options.logger.warn(message, { error })
   events.emit('error', error)

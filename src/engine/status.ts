@@ -57,7 +57,7 @@ export const initialStatus: Status = {
 export function endOf({ lifecycle }: Pick<Status, 'lifecycle'>): ClosedError | undefined {
   if (lifecycle === 'closed') return new ClosedError()
   if (lifecycle !== 'signed-out') return undefined
-  const message = 'The user has signed out. Create a new SyncClient for who signs in.'
+  const message = 'The user has signed out. Create a new SyncClient after the next sign-in.'
   return new ClosedError(message, { code: 'signed_out' })
 }
 

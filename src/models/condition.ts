@@ -44,16 +44,19 @@ const operators: { readonly [Name in keyof Condition]-?: Operator } = {
 /** Returns the tests for `condition`. Throws a ConfigurationError that names `option` if `condition` is not valid. */
 export function readCondition(condition: unknown, option: string): readonly FieldTest[] {
   if (isTextCondition(condition)) return [condition]
-  if (!isJson(condition)) throw wrongOption(option, 'is not JSON.')
+  if (!isJson(condition)) throw wrongOption(option, 'must be JSON.')
   if (!isObject(condition)) return [equality(condition)]
   const demanded = Object.entries(condition).filter(([, operand]) => operand !== undefined)
   return demanded.map(([name, operand]) => {
     if (!isOperator(name)) {
-      throw wrongOption(option, `has no operator \`${name}\`. Use ${Object.keys(operators).join(', ')}.`)
+      throw wrongOption(
+        option,
+        `has no operator \`${name}\`; expected one of ${Object.keys(operators).join(', ')}.`,
+      )
     }
     const { takes, read } = operators[name]
     const test = read(operand)
-    if (!test) throw new ConfigurationError(option, `\`${option}.${name}\` is not ${takes}.`)
+    if (!test) throw new ConfigurationError(option, `\`${option}.${name}\` must be ${takes}.`)
     return test
   })
 }

@@ -20,7 +20,7 @@ export function readWhere(where: unknown = {}, option = 'where'): Conditions {
   const fields = new Map<string, readonly FieldTest[]>()
   const others: RowTest[] = []
   const read = (part: unknown, path: string) => {
-    if (!isObject(part)) throw wrongOption(path, 'is not an object.')
+    if (!isObject(part)) throw wrongOption(path, 'must be an object.')
     for (const [name, value] of Object.entries(part)) {
       const inner = `${path}.${name}`
       if (value === undefined) continue
@@ -55,6 +55,6 @@ function negation(value: unknown, option: string): RowTest {
 }
 
 function list(value: unknown, option: string): readonly (readonly [index: number, item: unknown])[] {
-  if (!Array.isArray(value)) throw wrongOption(option, 'is not a list of conditions.')
+  if (!Array.isArray(value)) throw wrongOption(option, 'must be a list of conditions.')
   return [...value.entries()]
 }

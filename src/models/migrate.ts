@@ -58,7 +58,7 @@ function migrate<T extends { readonly t: string; readonly id: string }>(
     if (!next) {
       // The result may be a promise: handle its rejection.
       Promise.resolve(result).catch(() => {})
-      throw new StorageError('unreadable', `${what}.`)
+      throw new StorageError('unreadable', `${what}: the migration returned no valid row or op.`)
     }
     current = next
   }

@@ -72,17 +72,19 @@ export function defineModels<const Definitions extends ModelDefinitions>(
   declared: Definitions | Models<Definitions>,
   options: ModelsOptions = {},
 ): Models<Definitions> {
-  if (!isObject(declared)) throw wrongOption('models', 'is not an object of schemas.')
+  if (!isObject(declared)) throw wrongOption('models', 'must be an object of schemas.')
   if (isModels<Definitions>(declared)) return declared
   const types = new Map(Object.entries(declared).map(([t, definition]) => [t, readType(t, definition)]))
   const { version = 1, migrate = {} } = options
   refuseUnknown(options, { version, migrate }, 'models.')
   if (!Number.isSafeInteger(version) || version < 1) {
-    throw new ConfigurationError('models.version', '`version` must be an integer of at least 1.')
+    throw wrongOption('models.version', 'must be an integer of at least 1.')
   }
   if (!isObject(migrate) || !Object.entries(migrate).every((step) => isStepTo(version, step))) {
-    const message = '`migrate` must map versions from 2 to `version` to { row?, op? }, both functions.'
-    throw new ConfigurationError('models.migrate', message)
+    throw wrongOption(
+      'models.migrate',
+      'must map versions, from 2 to `version`, to { row?, op? }, both functions.',
+    )
   }
   return { definitions: declared, types, version, migrate }
 }
@@ -111,12 +113,12 @@ function readType(t: string, definition: unknown): DeclaredType {
     ? definition
     : {}
   if (!isSchema(schema) || !isObject(options)) {
-    throw wrongOption(option, 'is neither a Standard Schema nor a `model(schema)`.')
+    throw wrongOption(option, 'must be a Standard Schema or a `model(schema)`.')
   }
   const { indexes = [], load = 'eager' } = options
   refuseUnknown(options, { indexes, load }, `${option}.`)
   if (load !== 'eager' && load !== 'lazy') {
-    throw wrongOption(`${option}.load`, "is neither 'eager' nor 'lazy'.")
+    throw wrongOption(`${option}.load`, "must be 'eager' or 'lazy'.")
   }
   return { schema, indexes: readIndexes(`${option}.indexes`, indexes), load }
 }
@@ -132,7 +134,7 @@ function isSchema(value: unknown): value is StandardSchema {
 function readIndexes(option: string, indexes: unknown): readonly Index[] {
   const read: unknown[] = Array.isArray(indexes) ? indexes.map(asList) : [undefined]
   if (read.every(isIndex)) return read
-  throw wrongOption(option, 'must be a list of fields and of lists of different fields.')
+  throw wrongOption(option, 'must be a list of fields, or of lists of different fields.')
 }
 
 function isIndex(fields: unknown): fields is Index {

@@ -1,7 +1,7 @@
 import { refuseUnknown } from '../base/check-options.ts'
 import { ClosedError, ConfigurationError, ValidationError } from '../base/errors.ts'
-import { checkedWhole, refuseUpdate } from '../models/check-write.ts'
 import type { Models } from '../models/models.ts'
+import { validatePayload, validateUpdate } from '../models/validate-write.ts'
 import type { RecordImage } from '../persistence/outbox.ts'
 import { applyOp, type RowSource, rowKey } from '../protocol/fold.ts'
 import { isObject, type Payload } from '../protocol/json.ts'
@@ -103,24 +103,25 @@ class OpenDraft implements Mutator {
     const name = checkedName(t, 'id', id)
     if (this.#row(t, name))
       throw new ValidationError(t, 'id', `a record ${name} exists already; use update or put`)
-    const p = checkedWhole(this.#options.models, t, name, written)
+    const p = validatePayload(this.#options.models, t, name, written)
     this.#add({ op: 'i', t, id: name, p })
     return name
   }
 
   update(t: string, id: string, fields: Fields, options?: WriteOptions): void {
     const row = this.#row(t, id)
-    if (!row) throw new ValidationError(t, 'id', `there is no record ${String(id)} to update`)
+    if (!row)
+      throw new ValidationError(t, 'id', `there is no record ${String(id)} to update; use insert or put`)
     const { id: named = id, ...p } = payloadOf(t, fields)
     if (named !== id) throw new ValidationError(t, 'id', 'the id of a record cannot be changed')
-    refuseUpdate(this.#options.models, t, { before: row.p, written: p, after: { ...row.p, ...p } })
+    validateUpdate(this.#options.models, t, { before: row.p, written: p, after: { ...row.p, ...p } })
     if (Object.keys(p).length > 0) this.#add({ op: 'u', t, id, p, ...this.#condition(options) })
   }
 
   put(t: string, record: Fields & { readonly id: string }, options?: WriteOptions): void {
     const { id, ...written } = payloadOf(t, record)
     const name = checkedName(t, 'id', id)
-    const p = checkedWhole(this.#options.models, t, name, written)
+    const p = validatePayload(this.#options.models, t, name, written)
     this.#add({ op: 'i', t, id: name, p, put: true, ...this.#condition(options) })
   }
 
@@ -130,7 +131,7 @@ class OpenDraft implements Mutator {
 
   #row(t: string, id: string): WireRow | undefined {
     if (this.#closed) {
-      throw new ClosedError('This transaction has ended. Call `mutate` again.')
+      throw new ClosedError('`m` was used after its transaction. Call `mutate` again.')
     }
     checkedName(t, 't', t)
     if (typeof id !== 'string') throw new ValidationError(t, 'id', 'must be a string')

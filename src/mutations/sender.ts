@@ -99,7 +99,7 @@ export class Sender {
       const byId = new Map(results.map((result) => [result.id, result]))
       for (const transaction of sent ?? []) this.#settle(transaction, sid, epoch, byId.get(transaction.id))
       if (batch.some(({ id }) => byId.has(id))) return true
-      throw new ProtocolError('bad_envelope', 'The response has no result for any transaction.')
+      throw new ProtocolError('bad_envelope', 'The response has no result for any sent transaction.')
     } catch (error) {
       if (sent?.length === 0) return true
       const failure = txFailureOf(error, sent?.length ?? batch.length)
@@ -153,7 +153,7 @@ export class Sender {
       return readTxResponse(this.#options.codec.decode(body, sent.map(wireOf)))
     } catch (thrown) {
       if (isSyncError(thrown)) throw thrown
-      const message = `The response cannot be read: ${toError(thrown).message}`
+      const message = `\`transactionCodec\` failed: ${toError(thrown).message}`
       throw new ProtocolError('bad_envelope', message, { cause: thrown })
     }
   }

@@ -48,7 +48,8 @@ export class CallerCheck {
 export function createUserCheck(): (isOther: boolean | undefined) => void {
   let error: UnauthenticatedError | undefined
   return (isOther) => {
-    const message = 'The credentials belong to another user than the data; sign in, then call `resume()`.'
+    const message =
+      'The data belongs to another user; sign in as that user and call `resume()`, or change `identity`.'
     error = isOther ? (error ?? new UnauthenticatedError(message, { code: 'other_user' })) : undefined
     if (error) throw error
   }

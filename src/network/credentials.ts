@@ -66,7 +66,7 @@ export function createCredentials(
   identity?: string | null,
 ): Credentials {
   if (token !== undefined && apiKey !== undefined) {
-    throw wrongOption('apiKey', 'is set beside `token`; expected one of the two.')
+    throw wrongOption('apiKey', 'is set beside `token`; expected only one of the two.')
   }
   const option = apiKey === undefined ? 'token' : 'apiKey'
   const source = token ?? apiKey
@@ -95,7 +95,7 @@ export function createCredentials(
       return await run()
     } catch (error) {
       if (isSyncError(error, 'UnauthenticatedError')) throw error
-      throw new NetworkError('unreachable', `The function \`${name}\` failed; it is called again later.`, {
+      throw new NetworkError('unreachable', `The function \`${name}\` failed; the client calls it again.`, {
         cause: redactError(error),
       })
     }

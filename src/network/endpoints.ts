@@ -33,7 +33,7 @@ type Scheme = 'http' | 'ws'
 export function resolveEndpoints(options: EndpointOptions, page: string | undefined): Endpoints {
   const { baseUrl, endpoints } = options
   if (endpoints === undefined) return resolveBase(baseUrl, page)
-  if (baseUrl !== undefined) fail('endpoints', 'is set beside `baseUrl`', 'one of the two')
+  if (baseUrl !== undefined) fail('endpoints', 'is set beside `baseUrl`', 'only one of the two')
   const { bootstrapUrl, deltaUrl, wsUrl, txUrl } = endpoints
   const href = (name: string, value: unknown, scheme: Scheme) =>
     parse(`endpoints.${name}`, value, scheme, page).href

@@ -40,7 +40,7 @@ export interface TransportOptions {
 const longParseMs = 4
 
 /** The error message for a write on a client without an address for writes. */
-export const noTxUrl = '`endpoints.txUrl` is missing: this client is read-only.'
+export const noTxUrl = '`endpoints.txUrl` is missing, so this client cannot write; set it.'
 
 /** A position above all others: a delta from there has no changes. */
 const beyond = Number.MAX_SAFE_INTEGER
@@ -142,7 +142,7 @@ async function jsonOf(body: () => unknown): Promise<string> {
   try {
     const json: string | undefined = JSON.stringify(await body())
     // Without a body, the request would be a GET, and its response would say nothing about the transactions.
-    if (!json) throw new Error('it returned nothing.')
+    if (!json) throw new Error('`encode` returned nothing.')
     return json
   } catch (cause) {
     throw new ConfigurationError(

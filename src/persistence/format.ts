@@ -106,8 +106,8 @@ export function sizeOf(manifest: Manifest): number {
 }
 
 export function unreadable(what: string, cause?: unknown): StorageError {
-  const advice = 'the data has to be fetched again'
-  return new StorageError('unreadable', `${what} in the local database cannot be read: ${advice}.`, { cause })
+  const advice = 'the client fetches the data again'
+  return new StorageError('unreadable', `${what} in the local database cannot be read; ${advice}.`, { cause })
 }
 
 /** The key of the journal record after the one with the key `last`. Keys sort in the order in which they are written. */

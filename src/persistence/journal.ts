@@ -130,7 +130,7 @@ export async function readSince(
 }
 
 function brokenLink({ since, sid }: JournalEntry): StorageError {
-  const message = `The delta ${since} to ${sid} does not continue the stored data: a snapshot is fetched.`
+  const message = `The delta from ${since} to ${sid} does not continue the stored data; the client fetches a snapshot.`
   return new StorageError('broken_link', message)
 }
 

@@ -25,7 +25,7 @@ export function parseJson(text: string, what: string): unknown {
  * private data.
  */
 export function notJson(what: string): ProtocolError {
-  return new ProtocolError('not_json', `${what} is not JSON; is something between client and server?`)
+  return new ProtocolError('not_json', `${what} is not JSON; a proxy may have answered.`)
 }
 
 /** Returns `value` as an object. Throws a ProtocolError if it is not an object. */

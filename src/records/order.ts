@@ -59,7 +59,7 @@ export function readOrder(orderBy: QuerySpec['orderBy'] = []): Order {
   const fields = asList(orderBy).map((term) => {
     const [field, direction = 'asc'] = asList(term)
     if (!isOrderField(field) || (direction !== 'asc' && direction !== 'desc')) {
-      throw wrongOption('orderBy', "is not a list of fields and [field, 'asc' | 'desc'].")
+      throw wrongOption('orderBy', "must be a list of fields, or of [field, 'asc' | 'desc'].")
     }
     return termOf(field, direction === 'desc')
   })
@@ -72,7 +72,7 @@ export function readOrder(orderBy: QuerySpec['orderBy'] = []): Order {
 export function readCursor(cursor: Cursor, { fields }: Order): Row {
   const { values, id }: { values?: unknown; id?: unknown } = isObject(cursor) ? cursor : {}
   if (!Array.isArray(values) || values.length !== fields.length || typeof id !== 'string') {
-    throw wrongOption('after', 'is not a cursor of a query with the same `orderBy`.')
+    throw wrongOption('after', 'must be the cursor of a query with the same `orderBy`.')
   }
   return { id, p: Object.fromEntries(fields.map(({ field }, index) => [`${field}`, values[index]])) }
 }

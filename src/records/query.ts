@@ -1,3 +1,4 @@
+import { refuseUnknown } from '../base/check-options.ts'
 import { wrongOption } from '../base/errors.ts'
 import { type Conditions, readWhere } from '../models/conditions.ts'
 import type { Row } from '../models/values.ts'
@@ -17,15 +18,15 @@ export interface Query {
 
 /** Parses a query. Throws a ConfigurationError that names the invalid part, such as `where.title` or `limit`. */
 export function readQuery(spec: QuerySpec): Query {
-  if (typeof spec !== 'object' || spec === null) throw wrongOption('spec', 'is not an object.')
-  const { where, filter, orderBy, limit = Number.POSITIVE_INFINITY, after, ...unknownOptions } = spec
-  const [unknownOption] = Object.keys(unknownOptions)
-  if (unknownOption !== undefined) throw wrongOption(unknownOption, 'is not a query option.')
+  if (typeof spec !== 'object' || spec === null)
+    throw wrongOption('spec', 'must be an object of query options.')
+  const { where, filter, orderBy, limit = Number.POSITIVE_INFINITY, after } = spec
+  refuseUnknown(spec, { where, filter, orderBy, limit, after })
   if (filter !== undefined && typeof filter !== 'function') {
-    throw wrongOption('filter', 'is not a function.')
+    throw wrongOption('filter', 'must be a function.')
   }
   if (limit !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(limit) && limit >= 0)) {
-    throw wrongOption('limit', 'is not a whole number of records.')
+    throw wrongOption('limit', 'must be a whole number of records, 0 or more.')
   }
   const order = readOrder(orderBy)
   return {

@@ -98,8 +98,8 @@ function lastEncoded(): (text: string) => Buffer {
 }
 
 /**
- * Wraps `socket` so that all sockets share the bytes that `bytesOf` returns. Otherwise, each would hold a copy while it
- * waits.
+ * Wraps `socket` so that all sockets share the bytes that `bytesOf` returns. Otherwise, each socket would hold a copy
+ * of the bytes that are not sent yet.
  */
 function sharing(socket: WebSocket, bytesOf: (text: string) => Buffer): ServerSocket {
   return {

@@ -26,11 +26,11 @@ export function createSyncService(options: SyncServiceOptions & SqlLogOptions): 
   if (database instanceof Object && unused) {
     throw new ConfigurationError(
       unused,
-      `The option \`${unused}\` has no effect on a log that is already open.`,
+      `The option \`${unused}\` has no effect on a log that is already open; pass it to \`openSqlLog\`.`,
     )
   }
   if (database === 'memory:' && options.tables) {
-    throw wrongOption('tables', 'needs a database with tables: a PostgreSQL or a folder.')
+    throw wrongOption('tables', 'needs a database with tables: PostgreSQL or a folder.')
   }
   if (typeof database === 'string' && options.as && !options.tables) {
     throw wrongOption('as', 'needs `tables`: it is for ops on tables of the application.')

@@ -35,7 +35,7 @@ export function nodeHandler(
     try {
       return await service.fetch(request)
     } catch (error) {
-      const what = 'The service cannot answer.'
+      const what = 'The service cannot answer; its log says why.'
       const { message } = toError(error)
       nonThrowing(logger).error(what, { reason: message })
       // Show a configuration error in the response, also to a page, so that the developer who sets up the service sees

@@ -4,10 +4,13 @@ import { isWithin } from '../base/is-within.ts'
 import { isObject } from '../protocol/json.ts'
 import type { ClientsFile } from './clients-file.ts'
 
-/** The time for which a message is kept, in ms: a process that stands still longer misses it. */
+/** The time for which a message is kept, in ms. A process that is suspended for longer misses the message. */
 const keepMs = 60_000
 
-/** Channels among all clients that have the same file, in whatever process. Clients notice that a message is lost. */
+/**
+ * Channels among all clients that have the same file, also across processes. A message may be lost; clients notice
+ * that.
+ */
 export function fileChannel(
   file: ClientsFile,
   { clock, random }: Pick<Environment, 'clock' | 'random'>,
@@ -26,17 +29,20 @@ export function fileChannel(
     readonly #id = randomName(random)
     readonly #unwatch
     #isClosed = false
-    /** The number of the last message that counts as heard; `undefined` until the file can be read. */
+    /**
+     * The number of the last message that was received, or sent before the channel opened; `undefined` until the file
+     * can be read.
+     */
     #last: number | undefined
 
     constructor(name: string) {
       this.#name = name
-      this.#unwatch = file.watch(() => this.#look())
-      orLose(() => this.#look())
+      this.#unwatch = file.watch(() => this.#poll())
+      orLose(() => this.#poll())
     }
 
     postMessage(message: unknown): void {
-      // A token is never written to a disk.
+      // Leave out the token: tokens are never written to the disk.
       const value = JSON.stringify(isObject(message) ? { ...message, token: undefined } : message)
       orLose(() => {
         clean()
@@ -50,7 +56,7 @@ export function fileChannel(
       this.#unwatch()
     }
 
-    #look(): void {
+    #poll(): void {
       if (this.#last === undefined) {
         const [row] = file.rows('SELECT max(n) AS last FROM message')
         this.#last = Number(row?.last ?? 0)

@@ -9,14 +9,14 @@ const holdMs = 10_000
 const renewMs = 5_000
 
 /**
- * Locks among all clients that have the same file, in whatever process. A lock is a row: its holder, and when the holder
- * has renewed it.
+ * Locks among all clients that have the same file, also across processes. A lock is a row: its holder, and the time at
+ * which the holder last renewed it.
  */
 export function fileLocks(
   file: ClientsFile,
   { clock, random }: Pick<Environment, 'clock' | 'random'>,
 ): Locks {
-  /** Takes the lock, if it is free or is to be stolen. Returns whether `holder` has it. */
+  /** Takes the lock if it is free, or in any case with `steal`. Returns whether `holder` has it. */
   const take = (name: string, holder: string, steal: boolean) => {
     const now = clock.now()
     const [row] = file.rows('SELECT at FROM lock WHERE name = ?', name)
@@ -44,7 +44,7 @@ export function fileLocks(
     try {
       file.run('DELETE FROM lock WHERE name = ? AND holder = ?', name, holder)
     } catch {
-      // Nobody renews it any more.
+      // The lock is not renewed any more, so it becomes free by itself.
     }
   }
 
@@ -54,7 +54,7 @@ export function fileLocks(
         signal?.throwIfAborted()
         const holder = randomName(random)
         let isHeld = false
-        const look = () => {
+        const poll = () => {
           if (isHeld) {
             isHeld = renew(name, holder)
             if (isHeld) return
@@ -69,7 +69,7 @@ export function fileLocks(
             body({ name }).finally(over).then(resolve, reject)
           }
         }
-        const unwatch = file.watch(look)
+        const unwatch = file.watch(poll)
         const unlisten = onAbort(signal, () => {
           if (isHeld) return
           end()
@@ -80,7 +80,7 @@ export function fileLocks(
           unlisten()
         }
         try {
-          look()
+          poll()
         } catch (error) {
           end()
           reject(error)

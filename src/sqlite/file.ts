@@ -42,7 +42,7 @@ export class SqliteFile {
     const inode = this.#inode
     const connection: StoreConnection = {
       transaction: async (options, body) => {
-        // Another process may have deleted the file: what is written to this one nobody would find.
+        // Another process may have deleted the file. Writes to the deleted file would be lost.
         if (inode !== this.#inode) this.#loseAll()
         if (!this.#open.has(connection)) throw closed()
         return this.#transaction(handle, options, body)

@@ -99,7 +99,8 @@ export class SqliteHandle implements SyncTables {
     const storedVersion = fieldOf(this.#statement('PRAGMA user_version').get(), 'user_version')
     if (storedVersion === version) return
     if (storedVersion !== 0) {
-      const message = 'The local database was made by another version of the application: use that one.'
+      const message =
+        'The local database was made by another version of the application; use that version, or another folder.'
       throw new StorageError('unavailable', message)
     }
     for (const table of tables) {

@@ -24,7 +24,7 @@ export interface SqliteStoreOptions {
 const aFolder: Check = [(value) => typeof value === 'string' && value !== '', 'a path']
 const aFunction: Check = [(value) => typeof value === 'function', 'a function that opens a database']
 
-/** What the name of a file of clients ends with, after the name of the file of their data. */
+/** The suffix of the name of a {@link ClientsFile}, after the path of the data file. */
 const clients = '-clients'
 
 /** The open files of this process by path, shared by all stores. */

@@ -2,7 +2,7 @@ import { type ErrorCodes, StorageError } from '../base/errors.ts'
 
 type Code = ErrorCodes['StorageError']
 
-const noRoom = ['quota', 'There is no room left for the local database: free some, or request more'] as const
+const noRoom = ['quota', 'There is no room left for the local database: free some'] as const
 
 /** The meaning of IndexedDB errors, by name. Errors of other names have no particular meaning. */
 const meanings: { readonly [name: string]: readonly [code: Code, what: string] | undefined } = {

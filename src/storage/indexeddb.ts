@@ -57,7 +57,10 @@ export async function indexedDbNames(options: IndexedDbOptions): Promise<readonl
 function factoryOf({ indexedDB }: IndexedDbOptions): IDBFactory {
   const found = indexedDB ?? globalThis.indexedDB
   if (found) return found
-  throw new StorageError('unavailable', 'IndexedDB is not available: it is blocked, or this is no browser.')
+  throw new StorageError(
+    'unavailable',
+    'IndexedDB is not available: it is blocked, or this is not a browser.',
+  )
 }
 
 async function openDatabase(factory: IDBFactory, name: string): Promise<IDBDatabase> {
@@ -73,7 +76,7 @@ async function openDatabase(factory: IDBFactory, name: string): Promise<IDBDatab
   db.close()
   throw new StorageError(
     'unavailable',
-    `The IndexedDB database has no table ${missing}, so something else made it: use another name.`,
+    `The IndexedDB database has no table ${missing}, so other code made it; use another \`identity\`.`,
   )
 }
 

@@ -66,7 +66,7 @@ class SyncTransaction implements StoreTransaction {
   add(table: Table, key: string, value: StoreValue): void {
     this.#write(table, (tables) => {
       if (tables.has(table, key)) {
-        throw new StorageError('fenced', `Another client has written ${key} since.`)
+        throw new StorageError('fenced', `Another client has already written the key ${key}.`)
       }
       tables.put(table, key, value)
     })

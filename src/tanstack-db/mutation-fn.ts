@@ -52,10 +52,11 @@ export async function instepMutationFn({
 }): Promise<void> {
   const { mutations, metadata } = transaction
   const [client, ...others] = new Set(mutations.map((mutation) => utilsOf(mutation).client()))
-  if (!client || others.length > 0) {
+  if (!client) return
+  if (others.length > 0) {
     throw new ConfigurationError(
       'client',
-      'A transaction has records of two clients: use one for each client.',
+      'The transaction changes records of more than one SyncClient; use a separate transaction for each client.',
     )
   }
   const { label, group } = { ...metadata, ...fieldsOf(mutations[0]?.metadata) }

@@ -12,7 +12,7 @@ import { FaultPlan, type ServerResponse } from './faults.ts'
 import { type BreakableSocket, Sockets } from './sockets.ts'
 import { Tokens } from './tokens.ts'
 
-/** The options of the service that a test may set. It has no tables, so no role is needed for them. */
+/** The options of the service that a test may set. The service has no tables of an application, so `as` is left out. */
 export type ServiceOptions = Omit<
   SyncServiceOptions,
   'database' | 'authenticate' | 'ownerField' | 'path' | 'allowedOrigins' | 'as' | 'clock' | 'random'

@@ -46,7 +46,7 @@ export async function settled(
     if (now >= end) {
       const reason = (activity ?? 'requests keep coming').replace(/\.$/, '')
       throw new Error(
-        `Not settled after ${limitMs} ms: ${reason}. \`clock.advance(ms)\` moves time without this condition.`,
+        `Not settled after ${limitMs} ms: ${reason}. \`clock.advance(ms)\` moves time without waiting for that.`,
       )
     }
   }

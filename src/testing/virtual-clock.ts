@@ -73,7 +73,7 @@ export class VirtualClock implements Clock {
     promise.then(settled, settled)
     for (await this.#settle(); pending; ) {
       const next = this.#next(end)
-      if (!next) throw new Error(`Still pending, and no timer is due within ${limitMs} ms.`)
+      if (!next) throw new Error(`The promise is still pending, and no timer is due within ${limitMs} ms.`)
       await this.#run(next)
     }
     return promise

@@ -5,7 +5,7 @@ interface Request {
   readonly body: (lock: unknown) => Promise<void>
   readonly resolve: (result: unknown) => void
   readonly reject: (reason: unknown) => void
-  /** Its page stands still: what it holds, it keeps. */
+  /** Whether its page is frozen. A frozen page keeps its locks. */
   isFrozen: boolean
 }
 

@@ -73,7 +73,7 @@ test('records imported with one owner field are neither added to nor served with
     code: 1,
     stdout: '',
     stderr:
-      "`ownerField` is 'userId', but the records of this database belong to owners by 'organizationId'; set that field, or use another database.\n",
+      "`ownerField` is 'userId', but the records of this database name their owner in 'organizationId'; set `ownerField` to that field, or use another database.\n",
   }
   expect(await importing(file('other.ndjson', '{"id":"i2","userId":"acme"}'))).toEqual(failed)
   const env = { INSTEP_JWT_SECRET: secret }
@@ -169,7 +169,7 @@ test.each([
     'a cell of another kind',
     'x.csv',
     'id,userId,n:number\n1,ann,two',
-    'a cell in the column n that is not of its kind',
+    'a cell in the column n that is not of the kind number',
   ],
   ['bytes that are not UTF-8', 'x.csv', Buffer.from([0x69, 0x64, 0xff]).toString('latin1'), undefined],
 ])('%s is refused', async (_, name, text, sentence) => {
@@ -270,7 +270,7 @@ describe('an interrupted import says how many records were written, and continue
     const told = await stopped(() =>
       postgres.run('postgres', `drop database import${databases} with (force)`),
     )
-    expect(told).toMatch(/^The PostgreSQL at .+ cannot be used: [^\n]+$/m)
+    expect(told).toMatch(/^The PostgreSQL database at .+ cannot be used: [^\n]+$/m)
     expect(told).toMatch(end)
   }, 60_000)
 })
@@ -278,7 +278,7 @@ describe('an interrupted import says how many records were written, and continue
 test('`epoch --new` refuses a database without tables of Instep, and creates none', async () => {
   const { code, stdout, stderr } = await called(['epoch', '--new', '--database', database])
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-  expect(stderr).toMatch(/^The PostgreSQL at .+ cannot be used: it has no tables of Instep\.\n$/)
+  expect(stderr).toMatch(/^The PostgreSQL database at .+ cannot be used: it has no tables of Instep\.\n$/)
   expect(
     await postgres.run(`import${databases}`, 'select from pg_class where relname ~ $$^instep$$'),
   ).toEqual([])
@@ -379,7 +379,7 @@ describe('with a database in use', () => {
     const missing = await called(['status', '--database', join(folder, 'nothing')])
     expect(missing).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('There is no database in the folder'),
+      stderr: expect.stringContaining('has no database'),
     })
   })
 })

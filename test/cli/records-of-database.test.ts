@@ -40,7 +40,7 @@ describe('commands for the records of a database', () => {
     expect(await run('get', 'Issue', 'i9')).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'There is no Issue i9.\n',
+      stderr: 'There is no Issue with the id i9.\n',
     })
   })
 
@@ -60,7 +60,10 @@ describe('commands for the records of a database', () => {
 
   test('`delete` deletes one record, or all of an owner after a confirmation', async () => {
     expect(await run('delete', 'Issue', 'i1')).toEqual({ code: 0, stdout: '1 record deleted.\n', stderr: '' })
-    expect(await run('delete', 'Issue', 'i1')).toMatchObject({ code: 1, stderr: 'There is no Issue i1.\n' })
+    expect(await run('delete', 'Issue', 'i1')).toMatchObject({
+      code: 1,
+      stderr: 'There is no Issue with the id i1.\n',
+    })
     expect(await run('delete', '--owner', 'ada')).toMatchObject({ code: 2 })
     expect((await run('list', 'Note')).stdout).not.toBe('')
     expect(await run('delete', '--owner', 'ada', '--all')).toMatchObject({
@@ -102,6 +105,6 @@ test('a missing database is not created', async () => {
   ]) {
     const { code, stderr } = await called([...args, '--database', join(folder, 'nowhere')])
     expect(code).toBe(1)
-    expect(stderr).toContain('There is no database in the folder')
+    expect(stderr).toContain('has no database')
   }
 })

@@ -183,7 +183,7 @@ test('a number that JSON cannot hold exactly is refused as an id, since two coul
 
 test('a blank cell is not a number', async () => {
   expect(await all(readCsv, 'id,n:number\n1, \n')).toEqual([
-    { line: 2, fault: 'has a cell in the column n that is not of its kind' },
+    { line: 2, fault: 'has a cell in the column n that is not of the kind number' },
   ])
 })
 
@@ -197,7 +197,7 @@ test('a column can hold numbers, booleans and JSON', async () => {
 test('any other text is neither a boolean nor JSON', async () => {
   for (const kind of ['boolean', 'json']) {
     expect(await all(readCsv, `id,x:${kind}\n1,yes\n`)).toEqual([
-      { line: 2, fault: 'has a cell in the column x that is not of its kind' },
+      { line: 2, fault: `has a cell in the column x that is not of the kind ${kind}` },
     ])
   }
 })

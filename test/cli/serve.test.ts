@@ -248,22 +248,22 @@ describe('a command that fails exits with 1 and one sentence, without a stack', 
     [
       'nothing answers',
       'postgres://u:hush@127.0.0.1:1/app',
-      /^The PostgreSQL at 127\.0\.0\.1:1\/app .*nothing/,
+      /^The PostgreSQL database at 127\.0\.0\.1:1\/app .*nothing/,
     ],
     [
       'its certificate is missing',
       'postgres://u:hush@127.0.0.1:1/app?sslmode=verify-full&sslrootcert=/nowhere.pem',
-      /^The PostgreSQL at 127\.0\.0\.1:1\/app cannot be used: ENOENT: .+ '\/nowhere\.pem'\.\n$/,
+      /^The PostgreSQL database at 127\.0\.0\.1:1\/app cannot be used: ENOENT: .+ '\/nowhere\.pem'\.\n$/,
     ],
     [
       'its password has a slash',
       'postgres://u:12/hush@127.0.0.1:1/app',
-      /^The address of the PostgreSQL cannot be read; .+ \/ as `%2F` and /,
+      /^The address of the PostgreSQL server cannot be read; .+ \/ as `%2F` and /,
     ],
     [
       'is no folder',
       '/dev/null',
-      /^The database in the folder \/dev\/null cannot be used: it is a file\.\n$/,
+      /^The database in the folder \/dev\/null cannot be used: it is a file, not a folder\.\n$/,
     ],
     [
       'is below a folder that can hold none',

@@ -71,7 +71,7 @@ describe.each(['a folder', 'PostgreSQL'])('with %s', (kind) => {
     expect(await called(['detach', '--config', config])).toMatchObject({ code: 0 })
     expect(await called(['check', '--config', config])).toMatchObject({
       code: 1,
-      stderr: 'Issue: It is not attached with this mapping.\n',
+      stderr: 'Issue: It is not attached with this mapping; run `instep attach`.\n',
     })
     await run('drop table issues')
   })

@@ -90,7 +90,7 @@ describe('one row with', () => {
     device.server.failNext(json(`{"sid":1,"rows":[${text},${good}]}`), { path: '/bootstrap' })
     const client = await device.live()
     expect(Object.keys(shown(client))).toEqual(['1', '2'])
-    expect(device.log).toEqual([expect.stringMatching(/^anomaly row: Left out: /)])
+    expect(device.log).toEqual([expect.stringMatching(/^anomaly row: Ignored invalid data: /)])
     expect(Object.keys(Object.prototype)).toEqual([])
     const again = await device.offline()
     expect(Object.keys(shown(again))).toEqual(['1', '2'])
@@ -107,7 +107,7 @@ describe('one row with', () => {
     await device.clock.until(client.sync())
     expect(Object.keys(shown(client))).toEqual(['1', '2'])
     expect(client.lastSyncId).toBe(2)
-    expect(device.log).toEqual([expect.stringMatching(/^anomaly row: Left out: /)])
+    expect(device.log).toEqual([expect.stringMatching(/^anomaly row: Ignored invalid data: /)])
   })
 })
 
@@ -161,7 +161,7 @@ describe('one frame with', () => {
     expect(await device.clock.until(client.sync())).toMatchObject({ kind: 'bootstrap', sid: 2 })
     expect(await device.clock.until(client.sync())).toMatchObject({ kind: 'delta', sid: 2 })
     expect(Object.keys(shown(client))).toEqual(['1', '2'])
-    expect(device.log[0]).toMatch(/^anomaly frame: Left out: /)
+    expect(device.log[0]).toMatch(/^anomaly frame: Ignored invalid data: /)
   })
 
   test.each(brokenFrames)(
@@ -172,7 +172,7 @@ describe('one frame with', () => {
       device.push(`[${text},{"sid":2,"t":"Issue","id":"2","op":"i","p":{}}]`)
       await device.clock.advance(2_000)
       expect(Object.keys(shown(client))).toEqual(['1', '2'])
-      expect(device.log[0]).toMatch(/^anomaly frame: Left out: /)
+      expect(device.log[0]).toMatch(/^anomaly frame: Ignored invalid data: /)
       expect(client.status.connection.state).toBe('socket')
     },
   )
@@ -236,5 +236,5 @@ test('a server that is always wrong is reported briefly', async () => {
   device.server.failNext(json({ sid: 1, rows }), { path: '/bootstrap' })
   await device.live()
   expect(device.log).toHaveLength(21)
-  expect(device.log.at(-1)).toBe('anomaly row: Left out: 4980 more.')
+  expect(device.log.at(-1)).toBe('anomaly row: Ignored invalid data: 4980 more rows.')
 })

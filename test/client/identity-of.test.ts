@@ -112,7 +112,7 @@ describe('identityOf', () => {
     expect(asked).toEqual([])
     const error = await backend.clock.until(client.sync().catch((thrown) => thrown))
     expect(error).toMatchObject({ name: 'NetworkError', code: 'unreachable' })
-    expect(error.message).toBe('The function `identityOf` failed; it is called again later.')
+    expect(error.message).toBe('The function `identityOf` failed; the client calls it again.')
     expect(String(error.cause)).not.toContain(device.token)
     throws = false
     await backend.clock.advance(60_000)

@@ -166,7 +166,7 @@ test.each(['eager', 'lazy'] as const)(
     await device.clock.until(client.load('Issue'))
     await device.clock.advance(5_000)
     expect(device.log).toEqual([
-      'anomaly unknown_record: Update of an unknown record: Issue nobody.',
+      'anomaly unknown_record: The server updated an unknown record: Issue nobody.',
       'reset repair since 2',
     ])
   },

@@ -5,7 +5,7 @@ import { models, restarted, schema } from '../support/lazy-types.ts'
 import { foldJournal, mislead, misleadLazily } from '../support/misled.ts'
 
 /** Of an issue that is on the disk alone, and of whose removal and updates a client has heard, though it is there. */
-const told = 'anomaly unknown_record: Update of an unknown record: Issue 1.'
+const told = 'anomaly unknown_record: The server updated an unknown record: Issue 1.'
 const mended = { 1: { title: 'Milk' } }
 
 async function missing() {

@@ -91,7 +91,7 @@ describe('a snapshot whose position is below the last removal', () => {
     await device.clock.until(client.sync())
     expect(client.lastSyncId).toBe(sid + 1)
     expect(device.log).toEqual([
-      'anomaly unknown_record: Update of an unknown record: Issue 9.',
+      'anomaly unknown_record: The server updated an unknown record: Issue 9.',
       `reset repair since ${sid + 1}`,
     ])
   })

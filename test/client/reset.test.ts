@@ -72,7 +72,7 @@ describe('repair', () => {
     device.update('9', { n: 1 })
     await device.clock.advance(2_000)
     expect(device.log).toEqual([
-      'anomaly unknown_record: Update of an unknown record: Issue 9.',
+      'anomaly unknown_record: The server updated an unknown record: Issue 9.',
       'reset repair since 2',
     ])
     expect(device.bootstraps).toBe(2)

@@ -5,7 +5,7 @@ import { defineModels, isSyncError, model, SyncClient } from '../../src/index.ts
 const schema = z.object({ title: z.string() })
 
 describe('defineModels', () => {
-  test('takes schemas, alone or with options, and gives each its indexes as lists of fields', () => {
+  test('accepts schemas, alone or with options, and returns their indexes as lists of fields', () => {
     const { types } = defineModels({
       Issue: model(schema, { indexes: ['title', ['title', 'id']], load: 'lazy' }),
       Project: schema,
@@ -16,23 +16,23 @@ describe('defineModels', () => {
     ])
   })
 
-  test('takes what it gives', () => {
+  test('accepts its own result', () => {
     const models = defineModels({ Project: schema })
     expect(defineModels(models)).toBe(models)
   })
 
-  test('takes a type called types, and those that every object seems to have', () => {
+  test('accepts a type called `types`, and types called like the properties of every object', () => {
     const names = ['types', 'definitions', 'constructor', 'toString']
     const { types } = defineModels(Object.fromEntries(names.map((name) => [name, schema])))
     expect([...types.keys()]).toEqual(names)
   })
 
-  test('takes a schema that is a function, as some libraries make them', () => {
+  test('accepts a schema that is a function, as in some libraries', () => {
     const callable = Object.assign(() => {}, { '~standard': schema['~standard'] })
     expect(defineModels({ Issue: callable }).types.get('Issue')?.schema).toBe(callable)
   })
 
-  test('does nothing to the prototype of anything', () => {
+  test('never changes a prototype', () => {
     defineModels({ constructor: schema, hasOwnProperty: schema })
     expect(Object.hasOwn(Object.prototype, 'hasOwnProperty')).toBe(true)
     expect(Object.keys(Object.prototype)).toEqual([])
@@ -79,7 +79,7 @@ const faults: readonly (readonly [name: string, models: unknown, option: string]
   ],
 ]
 
-describe('what is wrong is named, in one sentence', () => {
+describe('an error names the fault in one sentence', () => {
   test.each(faults)('%s', (_, models, option) => {
     for (const define of [
       () => defineModels(models as never),
@@ -97,7 +97,7 @@ describe('what is wrong is named, in one sentence', () => {
 test('a misspelt `migrate` is an error, so that stored data does not stay as it was', () => {
   const misspelt = { version: 2, migrations: {} }
   expect(() => defineModels({ Issue: schema }, misspelt)).toThrow(
-    '`models.migrations` is no option; expected one of version, migrate.',
+    '`models.migrations` is not an option; expected one of version, migrate.',
   )
 })
 

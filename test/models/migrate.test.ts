@@ -15,11 +15,15 @@ describe('migrating', () => {
     ['a type that nothing can be called', () => ({ ...op, t: '__proto__' })],
     ['a promise', () => Promise.resolve(op)],
     ['a promise that rejects', () => Promise.reject(new Error('no'))],
-  ])('fails where a step gives %s', (_, give) => {
+  ])('fails if a step returns %s', (_, give) => {
     const step = give as () => never
     const wrong = defineModels({}, { version: 2, migrate: { 2: { row: step, op: step } } })
-    expect(() => migrateRow(wrong, 1, row)).toThrow('Note 1 cannot be migrated to version 2.')
-    expect(() => migrateOp(wrong, 1, op)).toThrow('Note 1 cannot be migrated to version 2.')
+    expect(() => migrateRow(wrong, 1, row)).toThrow(
+      'Note 1 cannot be migrated to version 2: the migration returned no valid row or op.',
+    )
+    expect(() => migrateOp(wrong, 1, op)).toThrow(
+      'Note 1 cannot be migrated to version 2: the migration returned no valid row or op.',
+    )
   })
 
   test.each([
@@ -27,9 +31,11 @@ describe('migrating', () => {
     ['no known op', { ...op, op: 'x' }],
     ['an `unchangedSince` that is none', { ...op, unchangedSince: 'yesterday' }],
     ['a `put` that is none', { ...op, op: 'i', put: 'yes' }],
-  ])('fails where a step of an op gives %s', (_, given) => {
+  ])('fails if a step for ops returns %s', (_, given) => {
     const wrong = defineModels({}, { version: 2, migrate: { 2: { op: () => given as never } } })
-    expect(() => migrateOp(wrong, 1, op)).toThrow('Note 1 cannot be migrated to version 2.')
+    expect(() => migrateOp(wrong, 1, op)).toThrow(
+      'Note 1 cannot be migrated to version 2: the migration returned no valid row or op.',
+    )
   })
 })
 
@@ -44,7 +50,7 @@ test.each([
   ['migrate', { migrate: { 2: {} } }],
   ['migrate', { version: 2, migrate: { 2: { row: 'x' } } }],
   ['migrate', { version: 2, migrate: { 2: null } }],
-])('a wrong %s is named: %j', (option, options) => {
+])('an error names a wrong `%s`: %j', (option, options) => {
   expect(() => defineModels({}, options as never)).toThrow(
     expect.objectContaining({ name: 'ConfigurationError', option: `models.${option}` }),
   )

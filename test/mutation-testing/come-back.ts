@@ -21,7 +21,7 @@ export const comeBack: readonly Mutation[] = [
   {
     invariant: 28,
     test: 'test/writes/tabs.test.ts',
-    name: 'invariant 28: a write that another tab sent is not laid over newer data in a tab whose data contains it',
+    name: 'invariant 28: a write that another tab sent is not shown over newer data in a tab whose data contains it',
     file: 'src/mutations/stored-transactions.ts',
     from: '(acknowledgements.endIfShown(record) ?? [])',
     to: '[record]',

@@ -8,7 +8,7 @@ export const tabs: readonly Mutation[] = [
   {
     invariant: 30,
     test: 'test/tabs/frozen.test.ts',
-    name: 'invariant 30: keeps no other tab from writing',
+    name: 'invariant 30: does not block the writes of other tabs',
     file: 'src/storage/freezable.ts',
     from: 'return current.transaction({ ...transaction, signal }, body)',
     to: 'return current.transaction(transaction, body)',

@@ -245,7 +245,7 @@ export const writes: readonly Mutation[] = [
   {
     invariant: 33,
     test: 'test/writes/storage.test.ts',
-    name: 'invariant 33: without room the data goes first, and the outbox still gets room',
+    name: 'invariant 33: without room, the data is dropped first, and the outbox still gets room',
     file: 'src/persistence/outbox-disk.ts',
     from: "if (failure.code !== 'quota') throw failure",
     to: 'throw failure',

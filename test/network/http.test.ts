@@ -83,7 +83,7 @@ describe('a request', () => {
     )
     await expect(made.transport.delta(1)).rejects.toMatchObject({
       code: 'not_json',
-      message: 'The response is not JSON; is something between client and server?',
+      message: 'The response is not JSON; a proxy may have answered.',
     })
   })
 })

@@ -34,13 +34,13 @@ const none = () => false
 const base = { t: 'a', id: '1', p: { x: 1, y: 1 } }
 
 describe('ops', () => {
-  test('u on an unknown record makes none and is told', () => {
+  test('an update of an unknown record creates none, and is reported', () => {
     const rows = copy()
     const op: RowOp = { op: 'u', t: 'a', id: '1', p: { x: 1 } }
     expect(rows.apply([op])).toEqual({ changes: [], unknown: [op] })
   })
 
-  test('u on an unknown record is not told where the record is made or removed behind it, and once otherwise', () => {
+  test('an update of an unknown record is reported once, but not if a later op creates or removes the record', () => {
     const [change, other]: RowOp[] = ['1', '2'].map((id) => ({ op: 'u', t: 'a', id, p: { x: 1 } }))
     if (!change || !other) throw new Error('There are two.')
     expect(copy().apply([change, other, { op: 'd', t: 'a', id: '1' }])).toEqual({
@@ -52,20 +52,20 @@ describe('ops', () => {
     expect(copy([base]).apply([{ op: 'd', t: 'a', id: '1' }, change, next]).unknown).toEqual([change])
   })
 
-  test('what says the same as before is no change', () => {
+  test('an op that changes no value is no change', () => {
     const rows = copy([base])
     expect(rows.apply([{ op: 'u', t: 'a', id: '1', p: { x: 1 } }]).changes).toEqual([])
     expect(rows.of('a').get('1')).toBe(base)
   })
 
-  test('what says the same under another version keeps its payload', () => {
+  test('a record with another version but the same fields keeps its payload', () => {
     const rows = copy([base])
     rows.apply([{ op: 'i', t: 'a', id: '1', v: 2, p: { x: 1, y: 1 } }])
     expect(rows.of('a').get('1')).toEqual({ ...base, v: 2 })
     expect(rows.of('a').get('1')?.p).toBe(base.p)
   })
 
-  test('several to one record are one change, from the first before to the last after', () => {
+  test('several ops on one record are one change, from the state before the first to the state after the last', () => {
     const rows = copy([base])
     const { changes } = rows.apply([
       { op: 'd', t: 'a', id: '1' },
@@ -78,10 +78,10 @@ describe('ops', () => {
   })
 })
 
-describe('what is unknown', () => {
+describe('the unknown records', () => {
   const ops = fc.array(frame(fc.constant(1)), { maxLength: 12 })
 
-  test('is what a copy comes upon that takes one op at a time', () => {
+  test('are the same as if the ops were applied one at a time', () => {
     fc.assert(
       fc.property(ops, ops, (before, list) => {
         const rows = copy()
@@ -99,7 +99,7 @@ describe('what is unknown', () => {
     )
   })
 
-  test('is told before the changes are made, which are of the rows as they were', () => {
+  test('are known before the changes are computed, which start from the rows at the time of the call', () => {
     const rows = copy([base])
     const { changes } = fold(rows, [{ op: 'u', t: 'a', id: '1', p: { x: 2 } }])
     rows.apply([{ op: 'd', t: 'a', id: '1' }])
@@ -177,7 +177,7 @@ describe('names', () => {
     )
   })
 
-  test('a nested field called __proto__ is not taken for one that every object has', () => {
+  test('a nested field called __proto__ is compared like any other field', () => {
     const rows = copy([{ ...base, p: JSON.parse('{"x":{"__proto__":{}}}') }])
     rows.apply([{ op: 'u', t: 'a', id: '1', p: { x: { y: 1 } } }])
     expect(rows.of('a').get('1')?.p).toEqual({ x: { y: 1 } })

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { copyPayload, isStorableName } from '../../src/protocol/json-copy.ts'
 
-test('what is shared inside a payload is copied as often as it is met', () => {
+test('an object that occurs several times in a payload is copied each time', () => {
   const shared = { n: 1 }
   expect(copyPayload({ a: shared, b: [shared, shared] })).toEqual({
     payload: { a: { n: 1 }, b: [{ n: 1 }, { n: 1 }] },
   })
 })
 
-test('a payload that would be written out to more than any service takes is refused, and soon', () => {
+test('a payload that would be larger as JSON than any service accepts is refused quickly', () => {
   let value: unknown = 1
   for (let level = 0; level < 30; level += 1) value = { a: value, b: value }
   expect(copyPayload({ small: 1, large: value })).toEqual({
@@ -16,12 +16,12 @@ test('a payload that would be written out to more than any service takes is refu
   })
 })
 
-test('-0 is 0 at once, as it is once JSON has carried it', () => {
+test('-0 becomes 0, as in JSON', () => {
   const copied = copyPayload({ n: -0 })
   expect('payload' in copied && Object.is(copied.payload.n, 0)).toBe(true)
 })
 
-test('as many values as a payload may hold are copied, and one more is refused', () => {
+test('a payload with the maximum number of values is copied, and one with more is refused', () => {
   // The list itself is one of them.
   const list = Array<number>(499_999).fill(0)
   expect('payload' in copyPayload({ list })).toBe(true)
@@ -41,7 +41,7 @@ test.each([
   expect(copyPayload({ value })).toMatchObject({ fault: { what: expect.stringContaining(what) } })
 })
 
-test('what a getter throws is no fault of the payload, and is given on', () => {
+test('an error that a getter throws is thrown on unchanged', () => {
   const thrown = new Error('Mine.')
   const fields = {
     get title() {
@@ -51,7 +51,7 @@ test('what a getter throws is no fault of the payload, and is given on', () => {
   expect(() => copyPayload(fields)).toThrow(thrown)
 })
 
-test('a value costs no more the deeper it is', () => {
+test('the time to copy a value does not grow with its depth', () => {
   let value: unknown = Array.from({ length: 1_000 }, () => [])
   for (let level = 0; level < 400; level += 1) value = [value]
   const iterate = Array.prototype[Symbol.iterator]

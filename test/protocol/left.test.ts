@@ -4,18 +4,18 @@ import { remainingOp } from '../../src/protocol/remaining-op.ts'
 const issue = { t: 'Issue', id: 'i1' }
 const left = (op: object, p?: object) => remainingOp({ ...issue, ...op } as never, p as never)
 
-describe('what is left of an op', () => {
-  test('is all of it without `was`', () => {
+describe('the remaining op', () => {
+  test('is the whole op without `was`', () => {
     const op = { ...issue, op: 'u', p: { a: 1 }, unset: ['b'] } as const
     expect(remainingOp(op, undefined)).toBe(op)
   })
 
-  test('is each field of an update that still has the value in `was`, and each that `was` does not name', () => {
+  test('has the fields that still have their value in `was`, and those that `was` does not name', () => {
     const op = { op: 'u', p: { a: 1, b: 2, c: 3 }, was: { a: 0, b: 0 } }
     expect(left(op, { a: 0, b: 9, c: 9 })).toEqual({ ...issue, op: 'u', p: { a: 1, c: 3 } })
   })
 
-  test('is each field to be removed that is there, and still has the value in `was`', () => {
+  test('removes the fields that still have their value in `was`', () => {
     const op = { op: 'u', p: {}, unset: ['a', 'b', 'c', 'd'], was: { a: 0, b: 0 } }
     expect(left(op, { a: 0, b: 9, c: 9 })).toEqual({ ...issue, op: 'u', p: {}, unset: ['a', 'c'] })
   })
@@ -27,7 +27,7 @@ describe('what is left of an op', () => {
     ['a removal with a field that does not hold', { op: 'd', was: { a: 0, b: 0 } }, { a: 0, b: 9 }],
     ['a removal of no record', { op: 'd', was: {} }, undefined],
     ['an insert of a record that is there', { op: 'i', p: {}, was: null }, {}],
-  ])('is nothing of %s', (_, op, p) => {
+  ])('is empty for %s', (_, op, p) => {
     expect(left(op, p)).toBeUndefined()
   })
 

@@ -6,22 +6,22 @@ import { mutilated, parsedJson } from '../support/arbitraries.ts'
 
 const read = (value: unknown) => readPush(JSON.stringify(value))
 
-test('hello is told apart, and what it says in a wrong type is left out', () => {
+test('a hello is recognized, and its fields of a wrong type are ignored', () => {
   expect(read({ hello: { sid: 3, epoch: 'e', caller: 'c', heartbeatMs: 'x' } })).toEqual({
     kind: 'hello',
     hello: { sid: 3, epoch: 'e', caller: 'c' },
   })
 })
 
-test('a heartbeat that is beyond all numbers is none: silence would never be noticed, nor asked about', () => {
+test('a hello with an infinite heartbeatMs counts as one without a heartbeat, since silence would never be noticed', () => {
   expect(readPush('{"hello":{"sid":3,"heartbeatMs":1e999}}')).toEqual({ kind: 'hello', hello: { sid: 3 } })
 })
 
-test('a heartbeat of no time at all is none', () => {
+test('a hello with heartbeatMs 0 counts as one without a heartbeat', () => {
   expect(read({ hello: { sid: 3, heartbeatMs: 0 } })).toEqual({ kind: 'hello', hello: { sid: 3 } })
 })
 
-test('hello is read where its schema accepts it, and only there', () => {
+test('the reader accepts exactly the hellos that the schema accepts', () => {
   const features = fc.array(fc.oneof({ weight: 9, arbitrary: fc.string() }, fc.integer()))
   const names = { epoch: fc.string(), caller: fc.string(), features }
   const fields = { sid: fc.integer(), ...names, heartbeatMs: fc.integer({ min: -5 }) }
@@ -53,11 +53,14 @@ test.each([
   expect(read(value)).toEqual({ kind: 'hint' })
 })
 
-test.each(['', 'ping', '{', new ArrayBuffer(2), undefined])('what is not JSON is garbage', (data) => {
-  expect(readPush(data)).toEqual({ kind: 'garbage' })
-})
+test.each(['', 'ping', '{', new ArrayBuffer(2), undefined])(
+  'a message that is not JSON is garbage',
+  (data) => {
+    expect(readPush(data)).toEqual({ kind: 'garbage' })
+  },
+)
 
-test('no message throws, whatever it is', () => {
+test('reading a message never throws', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
       expect(readPush(text)).toBeDefined()

@@ -12,7 +12,7 @@ import { wireRowSchema } from '../../src/protocol/schema/row.ts'
 import { frame, mutilated, parsedJson, row } from '../support/arbitraries.ts'
 
 describe('a row', () => {
-  test('is read where the schema accepts it, and only there', () => {
+  test('is read exactly if the schema accepts it', () => {
     fc.assert(
       fc.property(fc.oneof(parsedJson, row, mutilated(row)), (value) => {
         const read = readRow(value)
@@ -35,13 +35,13 @@ describe('a row', () => {
     ['the type __proto__', { t: '__proto__', id: '1', p: {} }],
     ['the id __proto__', { t: 'a', id: '__proto__', p: {} }],
     ['the field __proto__', { t: 'a', id: '1', p: JSON.parse('{"__proto__":{"polluted":1}}') }],
-  ])('with %s is refused in a sentence', (_, value) => {
+  ])('with %s is refused with a reason', (_, value) => {
     expect(readRow(value)).toMatch(/row/)
   })
 })
 
 describe('a frame', () => {
-  test('is read where the schema accepts it, and only there', () => {
+  test('is read exactly if the schema accepts it', () => {
     const extra = fc.constantFrom(5, 1.5, Number.POSITIVE_INFINITY, 'a', null)
     const extras = fc.record({ at: extra, tx: extra }, { requiredKeys: [] })
     const some = fc.tuple(frame(fc.integer()), extras).map(([one, more]) => ({ ...one, ...more }))
@@ -62,16 +62,16 @@ describe('a frame', () => {
     ['an unknown op', { sid: 1, t: 'a', id: '1', op: 'x' }],
     ['a null payload', { sid: 1, t: 'a', id: '1', op: 'i', p: null }],
     ['the id __proto__', { sid: 1, t: 'a', id: '__proto__', op: 'd' }],
-  ])('with %s is refused in a sentence', (_, value) => {
+  ])('with %s is refused with a reason', (_, value) => {
     expect(readFrame(value)).toMatch(/frame/)
   })
 
-  test('nested 100 000 deep is refused, and the stack holds', () => {
+  test('nested 100 000 levels deep is refused without a stack overflow', () => {
     const p = JSON.parse(`{"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)
     expect(readFrame({ sid: 1, t: 'a', id: '1', op: 'i', p })).toMatch(/nests deeper/)
   })
 
-  test('or a row, may nest as deep as the protocol allows, itself counted, and no deeper', () => {
+  test('or a row may nest exactly as deep as the protocol allows', () => {
     const readOf = (levels: number) => {
       const p = JSON.parse(`{"x":${'['.repeat(levels - 2)}${']'.repeat(levels - 2)}}`)
       const item = { sid: 1, t: 'a', id: '1', op: 'i', p }
@@ -84,7 +84,7 @@ describe('a frame', () => {
 describe('a delta', () => {
   const whole = { t: 'a', id: '1', v: 3, p: { x: 1 } }
 
-  test('with `null` for what it leaves out is read as if it were left out', () => {
+  test('with `null` for an optional field is read as one without the field', () => {
     const bare = { epoch: null, since: null, at: null, tx: null }
     const { kind, frames } = readDelta({ ...bare, sid: 7, frames: null, rows: [{ ...whole, v: null }] })
     expect({ kind, frames }).toEqual({
@@ -100,7 +100,7 @@ describe('a delta', () => {
     })
   })
 
-  test('keeps its items, and what is wrong with some, in the order in which they came', () => {
+  test('keeps its valid items, and the faults of the others, in order', () => {
     const ids = ['c', 'a', 'b']
     const whole = { t: 'a', p: {} }
     expect(
@@ -111,7 +111,7 @@ describe('a delta', () => {
     expect(broken[0]).not.toBe(broken[1])
   })
 
-  test('carries epoch, caller and since where they have their type, and is read without them elsewhere', () => {
+  test('has epoch, caller and since if they have the right type, and is read without them otherwise', () => {
     const names = { epoch: 'e', caller: 'c', since: 0 }
     expect(readDelta({ sid: 1, frames: [], ...names })).toMatchObject(names)
     const plain = readDelta({ sid: 1, frames: [], epoch: 5, caller: 7, since: '0' })
@@ -130,7 +130,7 @@ describe('a delta', () => {
     expect(() => readDelta(value)).toThrow(expect.objectContaining({ name: 'ProtocolError', code }))
   })
 
-  test('whatever it is, is read or refused with a ProtocolError', () => {
+  test('of any form is read, or refused with a ProtocolError', () => {
     fc.assert(
       fc.property(parsedJson, (value) => {
         try {
@@ -144,7 +144,7 @@ describe('a delta', () => {
 })
 
 describe('an error body', () => {
-  test('is read where the schema accepts it, and only there', () => {
+  test('is read exactly if the schema accepts it', () => {
     const known = fc.record({ code: fc.string(), message: fc.string() }, { requiredKeys: [] })
     const some = fc.record({ error: fc.oneof(known, mutilated(known, ['code', 'message'])) })
     fc.assert(
@@ -158,7 +158,7 @@ describe('an error body', () => {
     )
   })
 
-  test('gives code and message', () => {
+  test('has a code and a message', () => {
     expect(readErrorBody('{"error":{"code":"gone","message":"m"}}')).toEqual({ code: 'gone', message: 'm' })
   })
 
@@ -168,14 +168,14 @@ describe('an error body', () => {
 })
 
 describe('json', () => {
-  test('depth is counted without a stack', () => {
+  test('the depth check stops at its limit, so deep JSON does not overflow the stack', () => {
     const deep = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000))
     expect(isDeeperThan(maxDepth, deep)).toBe(true)
     expect(isDeeperThan(3, [[[]]])).toBe(false)
     expect(isDeeperThan(2, [[[]]])).toBe(true)
   })
 
-  test('equality is that of what is said', () => {
+  test('two values are equal if their JSON is the same but for the order of keys', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
         expect(jsonEqual(a, JSON.parse(JSON.stringify(a)))).toBe(true)

@@ -17,7 +17,7 @@ const verdict = fc.record(
   { requiredKeys: [] },
 )
 
-test('a verdict is one to the reader where it is one to the schema', () => {
+test('the reader accepts exactly the verdicts that the schema accepts', () => {
   fc.assert(
     fc.property(fc.oneof({ weight: 20, arbitrary: verdict }, fc.constantFrom(null, 5, 'a', [])), (value) => {
       const { results } = readTxResponse({ sid: 5, results: [value] })
@@ -27,7 +27,7 @@ test('a verdict is one to the reader where it is one to the schema', () => {
   )
 })
 
-test('a verdict with an error is a refusal, or none, whatever else it says', () => {
+test('a verdict with a valid error is a rejection even if it has a `sid`, and one with an invalid error is left out', () => {
   const { results } = readTxResponse({
     sid: 5,
     results: [
@@ -46,7 +46,7 @@ test('a verdict with an error is a refusal, or none, whatever else it says', () 
   ])
 })
 
-test('a refusal is told without details that nest deeper than a record may, which no disk would keep', () => {
+test('a rejection drops details that nest too deep to be stored', () => {
   const nested = (levels: number): unknown => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`)
   const errors = [500, 501, 100_000].map((levels) => ({ code: 'a', message: 'No.', details: nested(levels) }))
   const { results } = readTxResponse({ sid: 5, results: errors.map((error) => ({ id: 'a', error })) })
@@ -57,7 +57,7 @@ test('a refusal is told without details that nest deeper than a record may, whic
   ])
 })
 
-test('a reused id counts as what became of its first body, if the server says that', () => {
+test('a reused id gets the verdict on its first body, if the server sends that verdict', () => {
   const refused = { code: 'conflict', message: 'No.', details: { n: 1 } }
   const details = [{ sid: 5 }, { sid: 5, error: null }, { error: refused }, { error: refused, id: 'b' }]
   const results = details.map((one) => ({
@@ -78,13 +78,13 @@ test.each([
   ['a position that is none', { sid: 1.5 }],
   ['a list', [{ sid: 5 }]],
   ['an error without a code', { error: { message: 'No.' } }],
-])('a reused id is a refusal if its details are %s', (_, details) => {
+])('a reused id is a rejection if its details are %s', (_, details) => {
   const result = { id: 'a', error: { code: 'id_reused', message: 'Reused.', details } }
   const [read] = readTxResponse({ sid: 7, results: [result] }).results
   expect(read).toMatchObject({ id: 'a', error: { code: 'id_reused' } })
 })
 
-test('only a reused id counts as the verdict in its details', () => {
+test('the details of any other rejection are not taken for a verdict', () => {
   const result = { id: 'a', error: { code: 'invalid', message: 'No.', details: { sid: 5 } } }
   expect(readTxResponse({ sid: 7, results: [result] }).results).toEqual([result])
 })

@@ -133,7 +133,10 @@ describe('`contains` of a collation', () => {
 })
 
 test('a wrong locale or option of a collation is refused by a sentence', () => {
-  const refused = { name: 'ConfigurationError', message: '`collation` has a wrong locale or option.' }
+  const refused = {
+    name: 'ConfigurationError',
+    message: '`collation` has a locale or an option that `Intl.Collator` refuses.',
+  }
   expect(() => collation('no locale')).toThrow(expect.objectContaining(refused))
 })
 

@@ -24,7 +24,9 @@ test.each([
 test.each(['postgres://u:ter2@h:99999/d', 'postgres://u:12@h:65536', 'postgres://h:99999?sslmode=require'])(
   'the error for an invalid port names the port: %s',
   (address) => {
-    expect(() => checkAddress(address)).toThrow(/^The port of the PostgreSQL must be from 0 to 65535\.$/)
+    expect(() => checkAddress(address)).toThrow(
+      /^The port of the PostgreSQL server must be from 0 to 65535\.$/,
+    )
   },
 )
 

@@ -20,7 +20,7 @@ test('if another session holds the lock of the log, the error says that a lock w
 
   await expect(log.write([insert('2')], asService)).rejects.toThrow(/lock timeout/)
   expect(await health()).toBe(503)
-  expect(lines).toEqual([expect.stringMatching(/^The log cannot be used.+lock/)])
+  expect(lines).toEqual([expect.stringMatching(/^The database cannot be used.+lock/)])
   expect((await ask('bootstrap')).status).toBe(200)
 
   await holder.end()

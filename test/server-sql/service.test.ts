@@ -35,7 +35,7 @@ describe('a service on a database', () => {
       name: 'ConfigurationError',
       option: 'ownerField',
       message:
-        "`ownerField` is 'userId', but the records of this database belong to owners by 'organizationId'; set that field, or use another database.",
+        "`ownerField` is 'userId', but the records of this database name their owner in 'organizationId'; set `ownerField` to that field, or use another database.",
     }
     const { service, ask } = serviceOf({ database })
     await expect(service.ready()).rejects.toMatchObject(refused)

@@ -66,7 +66,7 @@ test.each([
   const { code, stderr } = await instep(args, { INSTEP_JWT_SECRET: secret })
   expect(code).toBe(1)
   expect(stderr).toMatch(
-    new RegExp(`^The PostgreSQL at localhost:${port}/postgres cannot be used: ${reason}\\.\n$`),
+    new RegExp(`^The PostgreSQL database at localhost:${port}/postgres cannot be used: ${reason}\\.\n$`),
   )
 })
 

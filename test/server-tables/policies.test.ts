@@ -117,7 +117,7 @@ describe.each(kinds)('with `as`, on %s', (kind) => {
     [
       'an unknown role',
       { role: 'nobody"; reset role' },
-      /The role of `as` cannot be set: role "nobody"; reset role"/,
+      /The role that `as` returned cannot be set: role "nobody"; reset role"/,
     ],
   ])('with %s, nothing is decided, and the log says why', async (_, answer, reason) => {
     actAs = () => answer as ReturnType<ActAs>

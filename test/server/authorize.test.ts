@@ -73,7 +73,7 @@ test.each([
   const { post, lines, json } = txServiceOf({ authorize: () => answer as Awaited<ReturnType<Authorize>> })
   const response = await post(JSON.stringify({ txs: [tx('a', [make('1', { userId: 'bob' })])] }))
   expect([response.status, response.headers.get('Retry-After')]).toEqual([503, '5'])
-  expect(lines.join()).toContain('`authorize` must return undefined, ')
+  expect(lines.join()).toContain('`authorize` must return undefined to accept, ')
   expect((await json('bootstrap', { user: 'bob' })).rows).toEqual([])
 })
 

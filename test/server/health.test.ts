@@ -38,7 +38,7 @@ describe('/healthz', () => {
     const response = await service.fetch(asked())
     expect(response.status).toBe(503)
     expect(await response.text()).not.toContain('postgres')
-    expect(lines.join()).toContain('The log cannot be used.')
+    expect(lines.join()).toContain('The database cannot be used.')
     log.position = position
     expect((await service.fetch(asked())).status).toBe(200)
   })

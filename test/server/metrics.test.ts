@@ -141,7 +141,7 @@ describe('/metrics', () => {
     const name = 'instep_sockets'
     const other = new Counter({ name, help: 'Of another.', registers: [registry] })
     const metrics = prometheusMetrics({ registry })
-    const message = 'The registry already has a metric `instep_sockets`.'
+    const message = 'The registry already has a metric `instep_sockets`; use another registry.'
     for (let n = 0; n < 2; n += 1) {
       await expect(metrics.ready?.()).rejects.toMatchObject({ option: 'registry', message })
       expect(registry.getMetricsAsArray()).toEqual([other])

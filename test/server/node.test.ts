@@ -244,7 +244,11 @@ test.each([
     new ConfigurationError('hono', 'Install hono.'),
     'Install hono.',
   ],
-  ['for another reason, says why only in its log', new Error('secret'), 'The service cannot answer.'],
+  [
+    'for another reason, says why only in its log',
+    new Error('secret'),
+    'The service cannot answer; its log says why.',
+  ],
 ])('a service that cannot start, %s', async (_, error, message) => {
   const logged: unknown[] = []
   const logger = { ...silentLogger, error: (...line: unknown[]) => void logged.push(line) }
@@ -253,7 +257,7 @@ test.each([
   const response = await fetch(`http://127.0.0.1:${port}/sync/v1/delta?since=0`)
   expect([response.status, await response.json()]).toEqual([500, { error: { code: 'internal', message } }])
   expect(response.headers.get('Access-Control-Allow-Origin')).toBe('*')
-  expect(logged).toEqual([['The service cannot answer.', { reason: error.message }]])
+  expect(logged).toEqual([['The service cannot answer; its log says why.', { reason: error.message }]])
 })
 
 test('a service that cannot start answers preflights, so that a page can read the reason', async () => {

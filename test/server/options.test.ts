@@ -79,7 +79,7 @@ test.each<[object, string]>([
 
 test('an unknown option is refused, and the error lists the known ones', () => {
   const misspelt = () => serviceWith({ allowedOrigin: ['https://app.test'] })
-  expect(misspelt).toThrow('`allowedOrigin` is no option; expected one of database, ')
+  expect(misspelt).toThrow('`allowedOrigin` is not an option; expected one of database, ')
 })
 
 test('invariant 56: origins of pages and of applications with a custom scheme are accepted', async () => {

@@ -96,7 +96,7 @@ describe('a caller of several owners', () => {
     const response = await ask('bootstrap')
     expect(response.status).toBe(403)
     expect((await response.json()).error.message).toBe(
-      'The credentials have no `owners`, which is needed to find the data.',
+      'The credentials have no `owners`, which names the owner of the data.',
     )
   })
 

@@ -61,7 +61,7 @@ test('a loop over a query may end early, and may write', async () => {
 
 test.each([
   [{ limit: -1 }, '`limit` must be a whole number of 0 or more.'],
-  [{ limits: 1 }, '`limits` is no option'],
+  [{ limits: 1 }, '`limits` is not an option'],
   [{ where: { n: { above: 1 } } }, '`where.n` has no operator `above`'],
 ])('a wrong query is refused at once: %o', (query, message) => {
   const { service } = serviceOf()

@@ -102,7 +102,7 @@ test('a rule that does not end is stopped after a second, and the client sends a
   await clock.advance(1_000)
   expect((await sent).status).toBe(503)
   expect(await held).toEqual({ sid: 1 })
-  expect(lines.join()).toContain('The rules held the log for 1000 ms')
+  expect(lines.join()).toContain('`authorize` and `prepare` held up other writes for 1000 ms')
 })
 
 test('a rule cannot read after its transaction is decided, and changes nothing', async () => {
@@ -114,7 +114,9 @@ test('a rule cannot read after its transaction is decided, and changes nothing',
   const { codes } = txServiceOf({ authorize })
   const sent = [tx('a', [make('1')])]
   expect([await codes(sent), await codes(sent)]).toEqual([['accepted'], ['accepted']])
-  expect(ends).toEqual([expect.stringContaining('`read` was called after the rule had ended')])
+  expect(ends).toEqual([
+    expect.stringContaining('`read` was called after `authorize` or `prepare` had ended'),
+  ])
 })
 
 test('a thrown rejection with details that are not JSON decides nothing', async () => {
@@ -203,11 +205,11 @@ test.each<[string, (op: TxOp) => unknown, string]>([
   ],
   ['an op that removes more', (op) => ({ ...op, unset: ['a'] }), '`prepare` must not change `unset`'],
   ['no op', () => 'an op', '`prepare` must return an op, or undefined'],
-  ['no fields', (op) => ({ ...op, p: undefined }), '`prepare` returned what cannot be stored: p '],
+  ['no fields', (op) => ({ ...op, p: undefined }), '`prepare` returned a value that cannot be stored: p '],
   [
     'fields that are not JSON',
     (op) => ({ ...op, p: { at: Number.NaN } }),
-    '`prepare` returned what cannot be stored: p.at',
+    '`prepare` returned a value that cannot be stored: p.at',
   ],
 ])('nothing is decided, and the log says why, if `prepare` returns %s', async (_, result, message) => {
   let broken = true

@@ -42,7 +42,7 @@ test.each(calls)(
     const called = async () => call({ [option]: 'x' })
     await expect(called()).rejects.toMatchObject({
       name: 'ConfigurationError',
-      message: expect.stringMatching(new RegExp(`\`${option}\` is no option; expected one of .*\\w, `)),
+      message: expect.stringMatching(new RegExp(`\`${option}\` is not an option; expected one of .*\\w, `)),
     })
   },
 )
@@ -51,5 +51,5 @@ test.each<[object, string]>([
   [{ endpoints: { boostrap: { requests: 1, windowMs: 1_000 } } }, 'endpoints.boostrap'],
   [{ endpoints: { bootstrap: { requests: 1, windowMs: 1_000, window: 1 } } }, 'endpoints.bootstrap.window'],
 ])('an unknown option in the rates of endpoints is refused: %j', (options, option) => {
-  expect(() => rateLimiter(options)).toThrow(`\`${option}\` is no option; expected one of `)
+  expect(() => rateLimiter(options)).toThrow(`\`${option}\` is not an option; expected one of `)
 })

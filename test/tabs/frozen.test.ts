@@ -67,7 +67,7 @@ async function canWrite({ clock }: { readonly clock: { advance(ms: number): Prom
 }
 
 describe('a page that is frozen in the middle of a transaction', () => {
-  test('invariant 30: keeps no other tab from writing', async () => {
+  test('invariant 30: does not block the writes of other tabs', async () => {
     const { server, second, end } = await leftInTheMiddle()
     expect(await canWrite(server, second)).toBe(true)
     await end()

@@ -79,17 +79,17 @@ describe('the option merge', () => {
       },
     ],
     [
-      'gives what throws',
+      'throws when it writes',
       () => () => {
         throw new Error('Mine.')
       },
     ],
     [
-      'gives what is refused',
+      'writes something invalid',
       () => (m: { update(t: string, id: string, p: object): void }) => m.update('Note', 'none', {}),
     ],
-    ['gives no function', () => Promise.resolve()],
-  ])('that %s leaves it in the outbox, and says so', async (_, merge) => {
+    ['returns no function', () => Promise.resolve()],
+  ])('that %s leaves the transaction in the outbox, and reports an error', async (_, merge) => {
     const { device, tx } = await conflict({ merge: merge as never })
     expect(tx.state).toBe('rejected')
     expect(device.log).toEqual([expect.stringMatching(/^error /), 'rejected Rename conflict'])

@@ -23,7 +23,7 @@ test('a write shows at once as it was made, and then with the fields that the se
   })
 })
 
-test('an undo of a prepared write is prepared in its turn', async () => {
+test('an undo of a prepared write is prepared, too', async () => {
   const server = ownServer({ prepare: stamp })
   const client = server.client({ identity: 'ann' })
   client.start()

@@ -53,7 +53,7 @@ describe('an endpoint that takes no transactions', () => {
   test.each([
     ['resume', async (client: SyncClient) => client.resume()],
     ['start after stop', async (client: SyncClient) => client.stop().then(() => client.start())],
-  ])('%s asks at once', async (_, act) => {
+  ])('%s makes the client ask again at once', async (_, act) => {
     const { backend, client } = await inStep()
     backend.intercept = at('tx', async () => failure(404))
     const tx = add(client, '1')
@@ -114,7 +114,7 @@ describe('a server that fails', () => {
     expect(times).toHaveLength(2)
   })
 
-  test('the network that comes back is used within 4 s', async () => {
+  test('a network that comes back is used within 4 s', async () => {
     const { backend, device, client } = await inStep()
     device.network.cut()
     const tx = add(client, '1')
@@ -190,7 +190,7 @@ describe('a proxy that refuses requests because of their size', () => {
     expect(new Set(small.map(({ state }) => state))).toEqual(new Set(['synced']))
   })
 
-  test('a rejected write is sent if it is made smaller', async () => {
+  test('a write rejected as too large is sent after a retry with less data', async () => {
     const { backend, client } = await behindProxy(100_000)
     const large = note(client, 'large', 'x'.repeat(300_000))
     await backend.clock.advance(10_000)
@@ -199,7 +199,7 @@ describe('a proxy that refuses requests because of their size', () => {
     expect(Object.keys(await backend.rows())).toEqual(['large'])
   })
 
-  test('small writes that are all refused wait for the proxy, but for the first two', async () => {
+  test('if a proxy refuses all small writes, the first two are rejected and the others wait', async () => {
     const { backend, client } = await behindProxy(10)
     const transactions = names(3).map((id) => add(client, id))
     await backend.clock.advance(60_000)

@@ -225,7 +225,7 @@ describe('a transaction that requires another', () => {
     expect(client.get('Note', 'other')?.n).toBe(1)
   })
 
-  test('is not one that changes a record which existed before the put', async () => {
+  test('does not require a put if it changes a record that existed before the put', async () => {
     const { backend, device, client } = await oneNote()
     device.network.cut()
     const put = client.mutate((m) => m.put('Note', { id: '1', title: 'mine' }, { ifUnchanged: true }))

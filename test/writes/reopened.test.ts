@@ -75,7 +75,7 @@ describe.each(['all', 'nothing'] as const)(
     test.each([
       ['while a snapshot is stored', false],
       ['for what is written while a snapshot is stored', true],
-    ])('%s, it is fetched again, and is durable', async (_, writes) => {
+    ])('%s, a snapshot is fetched again, and is durable', async (_, writes) => {
       const { backend, disk, device } = await open()
       await device.kill()
       await backend.server.restore()

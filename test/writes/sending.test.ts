@@ -81,10 +81,10 @@ describe('sending', () => {
   })
 
   test.each([
-    ['of 413 without a word', 413, undefined],
-    ['of 413', 413, 'too_large'],
+    ['with status 413 and no code', 413, undefined],
+    ['with status 413', 413, 'too_large'],
     ['with the error of one of them', 422, 'invalid'],
-  ])('a batch that is refused by an answer %s is sent in halves', async (_, status, code) => {
+  ])('a batch that is refused by a response %s is sent in halves', async (_, status, code) => {
     const { backend, device, client } = await inStep()
     device.network.cut()
     const all = names(9).map((name) => add(client, name))

@@ -46,8 +46,8 @@ test('invariant 18: a transaction is reported as durable only once it is on disk
   expect(next.outbox.get(tx.id)?.state).toBe('queued')
 })
 
-describe.each(faults)('where a store fails once by %s', (fault) => {
-  test('at each step of writing, whatever was durable happens once, and whatever failed does not', async () => {
+describe.each(faults)('a store that fails once by %s', (fault) => {
+  test('at any step of a write loses no durable transaction, and sends no failed one', async () => {
     for (let step = 0; step < 40; step += 1) {
       const inner = memoryStore()
       const faulty = new FaultyStore(inner)
@@ -189,7 +189,7 @@ describe('a store that fails', () => {
     expect([next.outbox.list(), backend.head]).toEqual([[], 2])
   })
 
-  test('invariant 33: without room the data goes first, and the outbox still gets room', async () => {
+  test('invariant 33: without room, the data is dropped first, and the outbox still gets room', async () => {
     const backend = new TestBackend()
     for (const id of ['1', '2', '3']) await backend.insert(id, { title: id })
     const is = { full: false }

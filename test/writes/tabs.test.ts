@@ -135,7 +135,7 @@ test('a rejected write leaves the inbox of every tab once one tab discards or re
   expect([notes(first), notes(second)]).toEqual([await backend.rows(), await backend.rows()])
 })
 
-test('a dependent of a write that another tab has possibly sent stays when that write is undone', async () => {
+test('undoing a write that another tab may have sent does not reject its dependents', async () => {
   const { backend, first, openAndSend, mend } = await twoTabs()
   const insert = first.mutate((m) => m.insert('Note', { id: '2' }))
   const edit = first.mutate((m) => m.update('Note', '1', { n: 1 }), { requires: [insert] })
@@ -222,7 +222,7 @@ test('a transaction that one tab has undone is sent by no other, also after 1 00
   expect(backend.received).toEqual([])
 })
 
-test('invariant 28: a write that another tab sent is not laid over newer data in a tab whose data contains it', async () => {
+test('invariant 28: a write that another tab sent is not shown over newer data in a tab whose data contains it', async () => {
   const backend = new TestBackend()
   await backend.insert('1')
   const device = backend.device()

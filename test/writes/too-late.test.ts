@@ -24,12 +24,12 @@ type Change = (client: SyncClient, id: string) => unknown
 
 const changes: readonly (readonly [what: string, state: 'queued' | 'rejected', change: Change])[] = [
   ['undone', 'queued', (client) => client.undo().catch(() => {})],
-  ['given up', 'rejected', (client, id) => client.outbox.discard(id).catch(() => {})],
-  ['tried anew', 'rejected', (client, id) => client.outbox.retry(id)],
+  ['discarded', 'rejected', (client, id) => client.outbox.discard(id).catch(() => {})],
+  ['retried', 'rejected', (client, id) => client.outbox.retry(id)],
 ]
 
 test.each(changes)(
-  'invariant 18: a transaction that was to be %s, when the disk did so without confirming in time, is restored on disk',
+  'invariant 18: if the disk confirms too late that a transaction was %s, the transaction is restored on disk',
   async (_, state, change) => {
     const { is, store, inner } = disk()
     const { backend, client } = await inStep({ 1: { title: 'Milk' } }, { store })

@@ -37,7 +37,7 @@ describe.each(Object.keys(kinds))('undoing %s', (kind) => {
     expect([notes(again), backend.received]).toEqual([before, []])
   })
 
-  test('after it was possibly sent takes another transaction', async () => {
+  test('after it may have been sent makes an inverse transaction', async () => {
     const { backend, device, client } = await oneNote()
     const before = notes(client)
     backend.intercept = at('tx', async (_, pass) => {
@@ -75,8 +75,8 @@ describe.each(Object.keys(kinds))('undoing %s', (kind) => {
     expect([backend.received, await backend.rows()]).toEqual([[], before])
   })
 
-  test.each(['before the request left', 'before the answer came'])(
-    'when the process died %s takes another transaction after a restart',
+  test.each(['before the request was sent', 'before the response arrived'])(
+    'makes an inverse transaction after a restart, if the process died %s',
     async (moment) => {
       const { backend, device, client } = await oneNote()
       const before = notes(client)
@@ -85,10 +85,10 @@ describe.each(Object.keys(kinds))('undoing %s', (kind) => {
       backend.intercept = at('tx', async () => failure(503))
       const tx = client.mutate(body)
       await backend.clock.until(tx.durable)
-      await backend.clock.advance(moment === 'before the request left' ? 0 : 700)
+      await backend.clock.advance(moment === 'before the request was sent' ? 0 : 700)
       expect(tx.state).toBe('sending')
       await device.kill()
-      expect(backend.received).toEqual(moment === 'before the request left' ? [] : [tx.id])
+      expect(backend.received).toEqual(moment === 'before the request was sent' ? [] : [tx.id])
       device.network.latencyMs = 10
       backend.intercept = (_, pass) => pass()
       backend.push = (message, send) => send(message)

@@ -188,14 +188,14 @@ test.each<[string, MutateOptions]>([
   ['mutate.requires', { requires: [{}] as never }],
   ['mutate.requires', { requires: [undefined] as never }],
   ['mutate.requires', { requires: { id: '0198' } as never }],
-])('a wrong option %s of `mutate` is named, and nothing is written', async (option, options) => {
+])('an error names the wrong option %s of `mutate`, and nothing is written', async (option, options) => {
   const { client } = await oneNote()
   const rename = () => client.mutate((m) => m.update('Note', '1', { title: 'Bread' }), options)
   expect(rename).toThrow(named('ConfigurationError', { option }))
   expect([notes(client), client.outbox.list()]).toEqual([{ 1: { title: 'Milk', n: 1 } }, []])
 })
 
-test('a misspelt condition is refused by name', async () => {
+test('an error names a misspelt condition', async () => {
   const { client } = await oneNote()
   const options = { unchangd: true } as never
   const misspelt = named('ConfigurationError', { option: 'unchangd' })

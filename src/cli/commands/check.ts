@@ -12,7 +12,7 @@ export const check: Command = {
     repair: { about: 'Updates the records that differ from their rows; works only on the command line' },
   },
   notes: [
-    'Changes that the service has not recorded yet are no fault. If something is wrong, the exit code is 1.',
+    'Changes that the service has not recorded yet are not an error. If something is wrong, the exit code is 1.',
   ],
   async run(settings, shell) {
     const repair = settings.flagInCommandLine('repair')

@@ -6,6 +6,7 @@ import type { Chunks, NumberedRecord } from './numbered-record.ts'
 
 interface Column {
   readonly name: string
+  readonly kind: string
   readonly read: (text: string) => JsonValue | undefined
 }
 
@@ -45,7 +46,7 @@ function columnOf(head: string): Column {
   const [, name = '', kind = 'string'] = /^(.*?)(?::([^:]*))?$/s.exec(head.trim()) ?? []
   if (name === '') throw unnamed()
   const read = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined
-  if (read) return { name, read }
+  if (read) return { name, kind, read }
   const expected = `${Object.keys(kinds).join(', ')}, like ${name}:boolean`
   throw new CommandError(
     `Line 1 sets the kind of the column ${name} to ${kind}; the kind must be one of ${expected}.`,
@@ -64,11 +65,12 @@ function recordOf(
     return { fault: `has ${cells.length} cells, but line 1 names ${columns.length} columns` }
   }
   const fields: [string, JsonValue][] = []
-  for (const [index, { name, read }] of columns.entries()) {
+  for (const [index, { name, kind, read }] of columns.entries()) {
     const text = cells[index] ?? ''
     if (text === '') continue
     const value = read(text)
-    if (value === undefined) return { fault: `has a cell in the column ${name} that is not of its kind` }
+    if (value === undefined)
+      return { fault: `has a cell in the column ${name} that is not of the kind ${kind}` }
     fields.push([name, value])
   }
   return { record: Object.fromEntries(fields) }

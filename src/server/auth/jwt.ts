@@ -92,7 +92,7 @@ export function jwtAuthentication(options: JwtOptions): Authenticate {
       throw error
     }
     const expiresAt = (claims.exp ?? 0) * 1_000
-    // A token issued in the future would get a longer lifetime.
+    // Otherwise, a token with an `iat` in the future could be valid for longer than `maxLifetimeMs`.
     const issuedAt = claims.iat === undefined ? now : Math.min(claims.iat * 1_000, now)
     if (expiresAt - issuedAt > maxLifetimeMs) return refuse('invalid_token')
     const named = await caller(claims)
@@ -129,7 +129,7 @@ async function verify(
       const verified = typeof key === 'function' ? jwtVerify(token, key, rules) : jwtVerify(token, key, rules)
       return (await verified).payload
     } catch (error) {
-      // If several keys of a set fit, as for a token without a key id, the error iterates over them.
+      // Several keys of a set fit, as for a token without a key id. The error iterates over them: try each.
       if (error instanceof errors.JWKSMultipleMatchingKeys) return verify(token, error, rules)
       if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error
       failure = error

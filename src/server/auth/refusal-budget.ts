@@ -24,7 +24,7 @@ export class RefusalBudget {
   readonly #clock: Clock
   #running = 0
   #waiting: Waiter[] = []
-  /** The refusals that count at `#at`, in ms since the epoch. */
+  /** The number of refusals that still counted at the time `#at`, which is in ms since the epoch. */
   #refusals = 0
   #at = 0
 

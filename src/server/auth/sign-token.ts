@@ -18,7 +18,9 @@ export interface SignTokenOptions {
   readonly clock?: Clock
 }
 
-/** Negative for a token that has expired. Beyond these times, there is no date. */
+/**
+ * A lifetime in ms. With a negative one, the token has expired already. A `Date` cannot hold times beyond these limits.
+ */
 const isLifetime: Check = [
   (value) => typeof value === 'number' && Math.abs(value) < 1e15,
   'a number of ms below 10^15',

@@ -30,7 +30,7 @@ function checkRole(value: unknown): DatabaseRole {
   if (unknown !== undefined)
     throw wrong(`returned \`${unknown}\`; it may only return \`role\` and \`settings\``)
   const { role, settings } = value
-  // `none` would be the role of the service.
+  // PostgreSQL takes `none` for the role of the session, which is the role of the service.
   if (role !== undefined && (!isText(role) || role === '' || role === 'none')) {
     throw wrong('must return the name of a role in `role`')
   }

@@ -9,7 +9,7 @@ export function sendFailure(c: AppContext, { status, body, headers }: Failure): 
   return sendJson(c, status, new TextEncoder().encode(JSON.stringify(body)), headers)
 }
 
-/** `compress` looks at `Content-Length`, and leaves short bodies as they are. */
+/** Sends `body` as JSON. The header `Content-Length` tells `compress` which bodies are too short to be compressed. */
 export function sendJson(
   c: AppContext,
   status: 200 | Failure['status'],

@@ -141,7 +141,11 @@ export async function createApp(options: AppOptions): Promise<App> {
     const origin = c.req.header('Origin')
     if (allowedOrigins && origin !== undefined && !allowedOrigins.includes(origin)) {
       c.var.logger.warn('A request was refused because of its origin.', { path: c.req.path, origin })
-      throw new Failure(403, 'bad_origin', 'Pages of this origin may not open sockets or write.')
+      throw new Failure(
+        403,
+        'bad_origin',
+        'Pages of this origin may not open sockets or write; add the origin to `allowedOrigins`.',
+      )
     }
   }
 

@@ -21,13 +21,15 @@ export interface ApplicationRulesOptions {
   readonly prepare: Prepare | undefined
   readonly clock: Clock
   readonly caller: Caller
-  /** Returns the judge of the ops. */
+  /**
+   * Returns the function that decides on each op. `mayChangeOwner`: whether the ops may give a record to another owner.
+   */
   readonly judgeFor: (mayChangeOwner: boolean) => Judge
   /** Returns the record if it is one of the caller's. */
   readonly ownRecord: (stored: StoredRecord | undefined) => StoredRecord | undefined
 }
 
-/** The decision so far. `rules`: what still has to run under the log's lock. */
+/** The decision so far. `rules`: the rules that still have to run under the log's lock. */
 export interface RulesStart {
   readonly refused?: Rejection | undefined
   readonly judge: Judge

@@ -44,7 +44,10 @@ export interface Permission {
   readonly mayChangeOwner: boolean
 }
 
-/** The result of an application's function, which may be a WriteRejectedError that it throws. Throws a RuleFailure. */
+/**
+ * Runs a function of the application and returns its decision. A WriteRejectedError that the function throws is a
+ * refusal; for any other error, and for an invalid result, throws a RuleFailure.
+ */
 export async function askPermission(run: () => unknown): Promise<Permission> {
   try {
     return readPermission(await run())
@@ -55,10 +58,12 @@ export async function askPermission(run: () => unknown): Promise<Permission> {
   }
 }
 
+const codes = rejectionCodes.join(', ')
+
 /** The error of an application's function: a WriteRejectedError that can be stored as a verdict, or a failure. */
 export function failureOf(error: unknown): WriteRejectedError | RuleFailure {
   if (!(error instanceof WriteRejectedError)) return new RuleFailure(error)
-  const advice = 'A WriteRejectedError needs a code of the protocol, a message, and details that are JSON.'
+  const advice = `A WriteRejectedError needs a message, details that are JSON, and one of these codes: ${codes}.`
   return refusalOf(error.reason, error.message, error.details) ?? new RuleFailure(new TypeError(advice))
 }
 
@@ -80,6 +85,6 @@ function readPermission(answer: unknown): Permission {
   const refused = mayChangeOwner === undefined ? refusalOf(code, message, details) : undefined
   if (refused) return { refused, mayChangeOwner: false }
   throw new TypeError(
-    '`authorize` must return undefined, { message, code?, details? } with a code of the protocol, or { mayChangeOwner: true }.',
+    `\`authorize\` must return undefined to accept, { mayChangeOwner: true }, or { message, code?, details? } to reject; \`code\` is one of ${codes}.`,
   )
 }

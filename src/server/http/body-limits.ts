@@ -1,6 +1,6 @@
 import { type Failure, tooManyRequests, unavailable } from './failure.ts'
 
-/** The number of the longest bodies that may be under way at once, for the process and for each user. */
+/** How many bodies of the maximum length may be under way at once, in the process and for each user. */
 const maxOfProcess = 32
 const maxOfUser = 4
 

@@ -26,7 +26,7 @@ export interface DecideOptions {
   readonly authorize: Authorize | undefined
   readonly prepare: Prepare | undefined
   readonly as: ActAs | undefined
-  /** Shortens a text that is only compared. */
+  /** Returns a digest of a text that is only compared. */
   readonly digest: (text: string) => string
   /** Returns the function to call with the changes of a transaction. */
   readonly listenerFor: (by: CommittedBy) => OnCommitted | undefined
@@ -74,7 +74,10 @@ export async function decide(
     )
   } catch (error) {
     if (!(error instanceof RuleFailure)) throw error
-    options.logger.error('A transaction cannot be decided: a rule failed.', { id, reason: error.message })
+    options.logger.error('A transaction cannot be decided: `authorize`, `prepare` or `as` failed.', {
+      id,
+      reason: error.message,
+    })
     throw unavailable('Transactions cannot be authorized at the moment.', 5)
   } finally {
     rules.end()

@@ -14,7 +14,7 @@ const maxMs = 2_000
  * not answer in time.
  */
 export function positionReader(log: Log, clock: Clock): () => Promise<Position> {
-  const late = () => new Error(`The log did not answer within ${maxMs} ms.`)
+  const late = () => new Error(`The database did not answer within ${maxMs} ms.`)
   let reading: Promise<Position> | undefined
   return () => {
     reading ??= withDeadline(clock, maxMs, log.position(), late).finally(() => {
@@ -37,7 +37,7 @@ export function health({ position, draining }: HealthOptions): (c: AppContext) =
     try {
       await position()
     } catch (error) {
-      c.var.logger.error('The log cannot be used.', { reason: toError(error).message })
+      c.var.logger.error('The database cannot be used.', { reason: toError(error).message })
       throw unavailable('The database cannot be used at the moment.', 1)
     }
     return sendJson(c, 200, new TextEncoder().encode('{"status":"ok"}'))

@@ -47,7 +47,7 @@ export async function identify(request: Request, options: IdentifyOptions): Prom
   } catch (error) {
     const reason = withoutCredentials(toError(error).message, request)
     const isPaused = error instanceof ChecksPaused
-    // Anybody can cause a pause, so it is no fault.
+    // Anybody can cause a pause by sending invalid credentials, so it is only a warning.
     logger[isPaused ? 'warn' : 'error']('Credentials cannot be checked.', { path, reason })
     const seconds = isPaused ? Math.ceil(error.retryAfterMs / 1_000) : 5
     throw unavailable('Credentials cannot be checked at the moment.', seconds)
@@ -63,6 +63,6 @@ export async function identify(request: Request, options: IdentifyOptions): Prom
   throw new Failure(
     403,
     'forbidden',
-    `The credentials have no \`${missing}\`, which is needed to find the data.`,
+    `The credentials have no \`${missing}\`, which names the owner of the data.`,
   )
 }

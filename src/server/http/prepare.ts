@@ -41,6 +41,6 @@ export function preparedOp(op: TxOp, result: unknown): TxOp {
   if ('payload' in copied) return { ...op, p: copied.payload }
   const { path, what } = copied.fault
   throw new TypeError(
-    `\`prepare\` returned what cannot be stored: ${path === '' ? 'p' : `p.${path}`} ${what}.`,
+    `\`prepare\` returned a value that cannot be stored: ${path === '' ? 'p' : `p.${path}`} ${what}.`,
   )
 }

@@ -4,7 +4,7 @@ import { Timer } from '../../base/timer.ts'
 import type { Reserve } from './body-limits.ts'
 import { bodyIsGone, Failure } from './failure.ts'
 
-/** How long a body may take to arrive, in ms, and the bytes that add a second to that. */
+/** The time limit for the arrival of a body: `minMs`, plus one second for each `bytesPerSecond` bytes. */
 const minMs = 30_000
 const bytesPerSecond = 10_000
 
@@ -77,7 +77,10 @@ async function bodyOf(request: Request): Promise<Request['body']> {
   return body
 }
 
-/** The rest would keep the connection busy, so the connection ends. */
+/**
+ * The response for a body that arrives too slowly. It closes the connection, which the rest of the body would keep
+ * busy.
+ */
 function tooSlow(): Failure {
   const message = 'The body did not arrive in time; send less at once.'
   return new Failure(408, 'too_slow', message, { Connection: 'close' })

@@ -31,7 +31,9 @@ export function readTransactions(body: unknown, limits: TransactionLimits): read
     throw tooLarge(`The request holds more than ${maxTransactions} transactions.`)
   return txs.map((tx, index) => {
     if (!isSent(tx))
-      throw bad(`The transaction at ${index} has no usable \`id\`, \`since\`, \`ops\` or lists.`)
+      throw bad(
+        `The transaction at ${index} is not valid: it needs \`id\`, \`since\` and \`ops\`; \`bases\` and \`requires\` must be lists of ids.`,
+      )
     const { ops, bases = [], requires = [] } = tx
     if (Math.max(ops.length, bases.length, requires.length) > maxOps) {
       throw tooLarge(`The transaction at ${index} holds more than ${maxOps} ops, \`bases\` or \`requires\`.`)

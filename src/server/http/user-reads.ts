@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/environment.ts'
 import { type Failure, tooManyRequests, unavailable } from './failure.ts'
 
-/** The number of reads of a user that are begun at once; further ones wait. */
+/** The number of reads of a user that may be starting at once; further reads wait. */
 const maxBeginning = 2
 
 /** The number of reads of a user that wait, and how long each may wait, in ms. */
@@ -18,7 +18,7 @@ const retryAfterSeconds = 5
 
 /** A long response that is being received. */
 export interface Stream {
-  /** Notes that the client reads. */
+  /** Call it whenever the client has read from the response. */
   alive(): void
   /** Makes room for another response. Safe to call again. */
   release(): void

@@ -2,8 +2,8 @@ import { Failure } from './failure.ts'
 import type { SentTransaction } from './read-transactions.ts'
 
 /**
- * The maximum number of ops of one caller that wait for the log. Callers share the log's time, so a caller who sends
- * more waits only longer. Until then, the ops fill the memory.
+ * The maximum number of ops of one caller that wait for the log, which limits the memory that these ops take. Other
+ * callers do not wait longer because of them.
  */
 const maxWaiting = 10_000
 

@@ -1,4 +1,4 @@
-import { causedIssues, check, sentenceOf } from '../../models/check.ts'
+import { causedIssues, issuesOf, sentenceOf } from '../../models/issues.ts'
 import type { Models } from '../../models/models.ts'
 import { rowKey } from '../../protocol/fold.ts'
 import type { Payload } from '../../protocol/json.ts'
@@ -55,8 +55,8 @@ export class ModelChecks {
    */
   run(): void {
     for (const { models, t, id, before, written, after } of this.#changed.values()) {
-      const found = check(models, t, after)
-      const had = found.length > 0 && before ? check(models, t, before) : []
+      const found = issuesOf(models, t, after)
+      const had = found.length > 0 && before ? issuesOf(models, t, before) : []
       const issues = causedIssues(written, found, had)
       const [first] = issues
       if (!first) continue

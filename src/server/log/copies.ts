@@ -3,7 +3,10 @@ import { ModelChecks } from './check-model.ts'
 import { bytesOf } from './check-size.ts'
 import { WriteRejectedError } from './rejection.ts'
 
-/** The maximum for {@link Copies.countWhole}: as much as a transaction may change in a database. */
+/**
+ * The maximum total length, in bytes of JSON, of the records that {@link Copies.countWhole} counts. A log in a database
+ * has the same limit for the records that a transaction changes.
+ */
 const maxWholeBytes = 16 * 1_048_576
 
 interface Copy {

@@ -62,7 +62,7 @@ function isAccepted(kept: StoredVerdict | undefined): boolean {
   return kept !== undefined && 'sid' in kept.verdict
 }
 
-/** `first`: the verdict on the first body. */
+/** The rejection of an id that was already used for another body. `first`: the verdict on the first body. */
 function idReused(id: string, first: Verdict): Rejection {
   const message = `The id ${id} was already used for a transaction with another body.`
   return { code: 'id_reused', message, details: first }

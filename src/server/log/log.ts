@@ -230,7 +230,7 @@ export interface ClientTransaction {
   readonly digest: string
   /** The rejection, if the transaction is refused already. */
   readonly refused?: Rejection | undefined
-  /** Replace the judge of the ops. */
+  /** The rules of the application. With them, the judge that they return decides on the ops. */
   readonly rules?: Rules | undefined
   /**
    * Resolves with the role for ops on tables of the application. Rejects with a RuleFailure. @default that of the log

@@ -55,7 +55,7 @@ export function ownershipJudge(rules: WriteRules): Judge {
     if (Object.hasOwn(op.p, ownerField) && !mayName(op.p[ownerField])) {
       throw new WriteRejectedError(
         'forbidden',
-        `${name(op)} cannot get this \`${ownerField}\`: it is not an owner of the caller.`,
+        `${name(op)} cannot get this \`${ownerField}\`: its value is not one of the caller's owners.`,
       )
     }
     if (op.op === 'u' && !before) throw new WriteRejectedError('not_found', `${name(op)} does not exist.`)

@@ -18,14 +18,16 @@ export class RulesLate extends RuleFailure {
   constructor(ms: number) {
     super(
       new Error(
-        `The rules held the log for ${ms} ms and were stopped. Do what takes long before the first \`read\`.`,
+        `\`authorize\` and \`prepare\` held up other writes for ${ms} ms and were stopped. Do slow work before the first \`read\`.`,
       ),
     )
   }
 }
 
 export function readAfterEnd(): Error {
-  return new Error('`read` was called after the rule had ended; await each `read` in the rule.')
+  return new Error(
+    '`read` was called after `authorize` or `prepare` had ended; await each `read` in the function.',
+  )
 }
 
 /** Runs rules while the log's lock is held: all runs together for at most `maxMs`. */

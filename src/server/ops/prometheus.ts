@@ -83,7 +83,11 @@ async function makeInstruments(target: Registry | undefined): Promise<Instrument
   const horizon = gauge('log_horizon', 'The sid up to which changes are forgotten.')
   // Register all metrics or none of them.
   const taken = ownRegistry.getMetricsAsArray().find(({ name }) => target?.getSingleMetric(name))
-  if (taken) throw new ConfigurationError('registry', `The registry already has a metric \`${taken.name}\`.`)
+  if (taken)
+    throw new ConfigurationError(
+      'registry',
+      `The registry already has a metric \`${taken.name}\`; use another registry.`,
+    )
   for (const metric of [requests, durations, sockets, readable, head, horizon]) target?.registerMetric(metric)
   return {
     registry: target ?? ownRegistry,

@@ -18,7 +18,7 @@ export interface ConnectionLimits {
   readonly maxBufferedBytes: number
 }
 
-/** The changes that some callers receive up to `sid`, as frames in JSON. */
+/** One push: the frames up to `sid`, as JSON, for all callers who receive the same frames. */
 export class Push {
   readonly sid: number
   readonly #frames: readonly string[]

@@ -82,7 +82,9 @@ export class Hub {
       await this.#followed
     } catch (error) {
       this.#followed = undefined
-      this.#options.logger.error('The log cannot be followed.', { reason: toError(error).message })
+      this.#options.logger.error('New changes cannot be read from the database.', {
+        reason: toError(error).message,
+      })
       socket.close(closeCodes.restart, 'unavailable')
       return
     }
@@ -206,7 +208,7 @@ export class Hub {
         this.#deliver(batch)
       }
     } catch (error) {
-      this.#options.logger.warn('The log could not be read; trying again.', {
+      this.#options.logger.warn('The database could not be read; trying again.', {
         reason: toError(error).message,
       })
     } finally {

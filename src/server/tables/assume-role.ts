@@ -34,7 +34,9 @@ export class AssumedRole {
     } catch (error) {
       // Not a verdict on the ops: the role is unknown, or not granted.
       if (!rejectionOf(error)) throw error
-      throw new RuleFailure(new Error(`The role of \`as\` cannot be set: ${toError(error).message}`))
+      throw new RuleFailure(
+        new Error(`The role that \`as\` returned cannot be set: ${toError(error).message}`),
+      )
     }
     const result = await work()
     await this.#set(this.#before)

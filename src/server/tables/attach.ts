@@ -19,7 +19,7 @@ export interface AttachOptions {
   readonly clock: Clock
   /** Records the queued changes. Called after each batch of keys. */
   readonly drain: (tables: readonly MappedTable[]) => Promise<void>
-  /** Reports what is done, as a sentence. */
+  /** Called with a sentence after each step. */
   readonly onStep: (sentence: string) => void
 }
 

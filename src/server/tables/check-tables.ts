@@ -6,7 +6,7 @@ import { inspect, type MappedTable } from './inspect.ts'
 import type { TypeMapping } from './mapping.ts'
 import { recordsIn } from './rows.ts'
 
-/** The number of ids that a check names. */
+/** The maximum number of ids in the result of a check. */
 const maxNamed = 10
 
 /** How the rows of an attached table compare with the records of its type. */
@@ -18,7 +18,7 @@ export interface TableCheck {
   readonly waiting: number
   /** The number of records that differ from their rows, without a queued change. */
   readonly differing: number
-  /** The ids of the first of these. */
+  /** The ids of the first of the differing records, at most 10. */
   readonly ids: readonly string[]
   /** The fault of the attachment itself, as a sentence. */
   readonly fault: string | undefined
@@ -57,11 +57,11 @@ export async function repairTables(db: Db, mappings: readonly TypeMapping[]): Pr
 
 const faults: Readonly<Record<Awaited<ReturnType<typeof attachmentStateOf>>, string | undefined>> = {
   same: undefined,
-  columns: 'Its columns have changed since it was attached.',
-  older: 'Another mapping has been attached since this one.',
-  unattached: 'It is not attached with this mapping.',
-  unfilled: 'Attaching was interrupted.',
-  triggers: 'Its triggers are missing or disabled.',
+  columns: 'Its columns have changed since it was attached; run `instep attach` again.',
+  older: 'Another mapping has been attached since this one; use that mapping.',
+  unattached: 'It is not attached with this mapping; run `instep attach`.',
+  unfilled: 'Attaching was interrupted; run `instep attach` again.',
+  triggers: 'Its triggers are missing or disabled; run `instep attach` again.',
 }
 
 async function compare(db: Db, table: MappedTable): Promise<Omit<TableCheck, 'fault'>> {

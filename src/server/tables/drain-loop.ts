@@ -4,8 +4,9 @@ import type { Logger } from '../../base/logger.ts'
 import { Timer } from '../../base/timer.ts'
 
 /**
- * The interval, in ms, at which the queue is checked for changes without a notification. Only one transaction at a time
- * notifies, so others may follow a change at once. Changes in quick succession are recorded together.
+ * The interval, in ms, at which the queue is checked for changes without a notification. Only one of several concurrent
+ * transactions notifies, so the queue may hold changes of the others. Changes in quick succession are recorded
+ * together.
  */
 const pollMs = 250
 const soonMs = 15

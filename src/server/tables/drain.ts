@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { NetworkError } from '../../base/errors.ts'
 import { rowKey } from '../../protocol/fold.ts'
 import type { Payload } from '../../protocol/json.ts'
 import type { StoredRecord } from '../log/log.ts'
@@ -59,6 +60,12 @@ export async function lockTables(db: Db, tables: readonly MappedTable[]): Promis
     db,
   )
   return tables.filter((_, index) => rows[index]?.locked)
+}
+
+/** The error if {@link lockTables} could not lock a table. */
+export function tableIsLocked({ relation }: MappedTable): NetworkError {
+  const message = `Another connection has locked the table ${relation}, as ALTER TABLE does. Try again.`
+  return new NetworkError('timeout', message)
 }
 
 /**

@@ -70,7 +70,10 @@ export async function inspect(db: Db, mapping: TypeMapping): Promise<MappedTable
   checkKey(key, mapping, `${at}.id`)
   const owner = columnOf(mapping.owner.column, `${at}.owner`)
   if (!isKeyType(owner) && !owner.isEnum) {
-    throw wrongOption(`${at}.owner`, `names a column of the type ${owner.name}, which cannot name an owner.`)
+    throw wrongOption(
+      `${at}.owner`,
+      `names a column of the type ${owner.name}, which cannot name an owner; use a text, a uuid, an integer or an enum.`,
+    )
   }
   const fields = mapping.fields.map(({ field, column, asNumber }) => {
     const type = columnOf(column, `${at}.fields`)
@@ -119,7 +122,11 @@ async function findTable(db: Db, name: string, option: string): Promise<FoundTab
       `names ${name}, which inherits or is inherited from; only partitioning is supported.`,
     )
   }
-  if (table.isTemporary) throw wrongOption(option, `names ${name}, which is a temporary table.`)
+  if (table.isTemporary)
+    throw wrongOption(
+      option,
+      `names ${name}, which is a temporary table; only permanent tables can be attached.`,
+    )
   return table
 }
 
@@ -131,7 +138,7 @@ async function checkReadable(db: Db, relation: string, option: string): Promise<
     if (!isDenied(error)) throw error
     throw wrongOption(
       option,
-      `names ${relation}, which this role may not read, or of which a policy hides rows; grant select, or use its owner or a role with bypassrls.`,
+      `names ${relation}, all of whose rows the role of the service must be able to read; grant it select, and if the table has policies, use its owner or a role with bypassrls.`,
     )
   }
 }
@@ -163,7 +170,7 @@ function checkKey(key: FoundColumn, { table, id }: TypeMapping, option: string):
   if (!key.isKey) {
     throw wrongOption(
       option,
-      `names the column \`${id}\`, which alone is no key of ${table}: it needs a primary key or a unique constraint of this one column.`,
+      `names the column \`${id}\`, which alone is not a key of ${table}; add a primary key or a unique constraint on this column only.`,
     )
   }
   if (!key.isRequired) {
@@ -172,13 +179,13 @@ function checkKey(key: FoundColumn, { table, id }: TypeMapping, option: string):
   if (key.isLoose) {
     throw wrongOption(
       option,
-      `names the column \`${id}\`, whose collation is not deterministic: ids that differ may be equal.`,
+      `names the column \`${id}\`, whose collation is not deterministic, so that different ids may be equal; use a deterministic collation.`,
     )
   }
   if (!isKeyType(key)) {
     throw wrongOption(
       option,
-      `names a column of the type ${key.name}; an id is a text, a uuid or an integer.`,
+      `names a column of the type ${key.name}; an id must be a text, a uuid or an integer.`,
     )
   }
 }

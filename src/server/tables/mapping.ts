@@ -56,7 +56,6 @@ export interface MappedField {
 }
 
 const isName = (value: unknown): value is string => isStorableName(value)
-const aName = 'a name'
 
 const mappingChecks = {
   table: [isName, 'the name of a table'],
@@ -86,7 +85,10 @@ export function readMappings(tables: TableMappings, ownerField: string): readonl
   for (const { type, table } of mappings) {
     const other = types.get(table)
     if (other !== undefined)
-      throw wrongOption(`tables.${type}`, `has the table of ${other}; a table has one type.`)
+      throw wrongOption(
+        `tables.${type}`,
+        `names the table of the type ${other}; a table can have only one type.`,
+      )
     types.set(table, type)
   }
   return mappings.sort((a, b) => (a.type < b.type ? -1 : 1))
@@ -94,7 +96,7 @@ export function readMappings(tables: TableMappings, ownerField: string): readonl
 
 function readMapping(type: string, mapping: TableMapping, ownerField: string): TypeMapping {
   const at = `tables.${type}`
-  if (!isName(type)) throw wrongOption(at, `must have ${aName} for the type.`)
+  if (!isName(type)) throw wrongOption(at, 'has a type whose name cannot be stored; choose another name.')
   if (!isObject(mapping)) throw wrongOption(at, 'must be a mapping with `table`, `id`, `owner` and `fields`.')
   checkOptions(mapping, mappingChecks, `${at}.`)
   for (const option of Object.keys(mappingChecks)) {
@@ -116,12 +118,15 @@ function readOwner(owner: string | OwnerColumn, at: string): Required<OwnerColum
 function readFields(field: TableMapping['fields'][number], at: string): readonly MappedField[] {
   if (isName(field)) return [{ field, column: field, asNumber: false }]
   if (!isObject(field))
-    throw wrongOption(at, 'must hold names of columns, or objects like `{ field: column }`.')
+    throw wrongOption(at, 'must be a list of names of columns, or of objects like `{ field: column }`.')
   return Object.entries(field).map(([name, column]) => {
-    if (!isName(name)) throw wrongOption(at, 'has a field without a name that can be stored.')
+    if (!isName(name)) throw wrongOption(at, 'has a field whose name cannot be stored; choose another name.')
     if (isName(column)) return { field: name, column, asNumber: false }
+    if (!isObject(column)) {
+      throw wrongOption(`${at}.${name}`, 'must be the name of a column, or an object like `{ column, as }`.')
+    }
     checkOptions(column, fieldChecks, `${at}.${name}.`)
-    if (!isName(column.column)) throw wrongOption(`${at}.${name}`, 'must be the name of a column.')
+    if (!isName(column.column)) throw wrongOption(`${at}.${name}.column`, 'must be the name of a column.')
     return { field: name, column: column.column, asNumber: column.as === 'number' }
   })
 }

@@ -31,9 +31,11 @@ export function wasRolledBack(error: unknown): boolean {
 const denied = '42501'
 
 export interface RefusalOptions {
-  /** The place of the op. */
+  /** The index of the op in its transaction. */
   readonly index?: number | undefined
-  /** Whether the op ran under the role of its caller, so that what the role may not do is forbidden. */
+  /**
+   * Whether the op ran under the role of its caller. An op that this role may not do is then rejected as `forbidden`.
+   */
   readonly isOfCaller?: boolean
 }
 

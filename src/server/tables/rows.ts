@@ -3,7 +3,7 @@ import { maxRecordBytes } from '../log/check-size.ts'
 import type { MappedTable } from './inspect.ts'
 import { identifier, literal } from './quote.ts'
 
-/* The rows of a table as records, in SQL. `row` is the alias of the table. */
+/* The rows of a table as records, in SQL. `row`: the alias of the table in the statement. */
 
 /** The id of a record. */
 export function idOf({ mapping }: MappedTable, row: string): string {

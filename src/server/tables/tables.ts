@@ -15,7 +15,7 @@ import { attach, detach } from './attach.ts'
 import { type AttachmentState, attachmentStateOf, mappingDigest, readAttachments } from './attached.ts'
 import { takeInBulk } from './bulk.ts'
 import { checkTables, repairTables, type TableCheck } from './check-tables.ts'
-import { lockTables, maxKeys, storedOf, takeChanges, waitingTypes } from './drain.ts'
+import { lockTables, maxKeys, storedOf, tableIsLocked, takeChanges, waitingTypes } from './drain.ts'
 import { DrainLoop } from './drain-loop.ts'
 import { inspect, type MappedTable } from './inspect.ts'
 import { readMappings, type TableMappings } from './mapping.ts'
@@ -144,10 +144,10 @@ export class Tables {
     return this.#drainLoop.stop()
   }
 
-  /** The record of a row, as it is in the transaction of `db`. Waits for nobody. */
+  /** Returns the record of a row, as the transaction of `db` sees it. Never waits for a lock. */
   async #read(db: Db, table: MappedTable, id: string): Promise<StoredRecord | undefined> {
     const [locked] = await lockTables(db, [table])
-    if (!locked) throw new NetworkError('timeout', `The table ${table.relation} is being changed.`)
+    if (!locked) throw tableIsLocked(table)
     const row = (await readRows(db, table, [id], false)).get(id)
     return row && { ...row, sid: 0 }
   }
@@ -158,11 +158,14 @@ export class Tables {
     const role = await write.transaction?.as?.()
     for (let tries = 1; ; tries += 1) {
       if (this.#isOlder) {
-        throw new NetworkError('unreachable', 'The attached tables have a newer mapping than this service.')
+        throw new NetworkError(
+          'unreachable',
+          'The attached tables have a newer mapping than this service; restart it with that mapping.',
+        )
       }
       const unmapped = write.ops.find(({ t }) => this.#attached.has(t) && !this.#tables.has(t))
       if (unmapped) {
-        const message = `The type ${unmapped.t} is attached to a table, and \`tables\` does not have its mapping.`
+        const message = `The type ${unmapped.t} is attached to a table; add its mapping to \`tables\`.`
         throw new NetworkError('unreachable', message)
       }
       try {
@@ -225,7 +228,7 @@ export class Tables {
     return times >= maxCanceled
   }
 
-  /** Removes the reason for which a transaction has to run again. */
+  /** Prepares the next run of a transaction that has to run again: removes the reason. */
   async #prepareFor({ reason }: RunAgain): Promise<void> {
     if (reason === 'history') await this.#use([...this.#tables.values()])
     if (reason === 'tooMany') await this.#drainAll()
@@ -250,7 +253,9 @@ export class Tables {
     this.#tables = new Map(tables.map((table) => [table.mapping.type, table]))
     this.#history = history
     if (this.#isOlder && !wasOlder) {
-      this.#options.logger.warn('Another mapping of the tables is attached: this service only reads them.')
+      this.#options.logger.warn(
+        'Another mapping of the tables is attached, so this service only reads them; restart it with that mapping.',
+      )
     }
   }
 

@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-import { NetworkError } from '../../base/errors.ts'
 import { rowKey } from '../../protocol/fold.ts'
 import type { TxOp } from '../../protocol/tx.ts'
 import { Copies } from '../log/copies.ts'
@@ -17,7 +16,7 @@ import { refuseTooLarge } from '../log/sql/records.ts'
 import { type GroupResult, lockAndRead, store } from '../log/sql/write.ts'
 import { AssumedRole } from './assume-role.ts'
 import { changesBetween, type RecordState } from './compare.ts'
-import { lockTables, storedOf, takeChanges } from './drain.ts'
+import { lockTables, storedOf, tableIsLocked, takeChanges } from './drain.ts'
 import type { MappedTable } from './inspect.ts'
 import { type RefusalOptions, refuseHidden, rejectionOf } from './refuse-op.ts'
 import { checkKey, type RowOp, readRows, writeRow } from './write-row.ts'
@@ -248,8 +247,9 @@ class Attempt {
     this.#locked = locked
     if (await this.#hasReadOther()) throw new RunAgain('changed')
     const lockable = await lockTables(this.#db, [...tables.values()])
-    if (rowOps.some(({ op }) => !lockable.some(({ mapping }) => mapping.type === op.t))) {
-      throw new NetworkError('timeout', 'A table is being changed.')
+    for (const { op } of rowOps) {
+      const table = this.#tableOf(op)
+      if (!lockable.includes(table)) throw tableIsLocked(table)
     }
     const changed = await takeChanges(this.#db, lockable)
     if (!changed) throw new RunAgain('tooMany')

@@ -130,7 +130,9 @@ export function describeRules(what: string, logTest: LogTest): void {
       }
       await transact(log, 'a', [insert('1')], rules)
       const read = await kept.promise
-      await expect(read('Todo', '1')).rejects.toThrow('`read` was called after the rule had ended')
+      await expect(read('Todo', '1')).rejects.toThrow(
+        '`read` was called after `authorize` or `prepare` had ended',
+      )
     })
 
     logTest('writes nothing while a rule runs', async (log) => {

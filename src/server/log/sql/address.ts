@@ -10,11 +10,11 @@ export function checkAddress(address: string): void {
   const isWhole = !isCut(address) && canDecode(address)
   if (isWhole && canParse(address)) return
   if (isWhole && canParse(address.replace(/:\d+(?=[/?]|$)/, ''))) {
-    throw new ConfigurationError('database', 'The port of the PostgreSQL must be from 0 to 65535.')
+    throw new ConfigurationError('database', 'The port of the PostgreSQL server must be from 0 to 65535.')
   }
   throw new ConfigurationError(
     'database',
-    'The address of the PostgreSQL cannot be read; encode special characters in its password and names, such as # as `%23`, / as `%2F` and @ as `%40`.',
+    'The address of the PostgreSQL server cannot be read; encode special characters in its password and names, such as # as `%23`, / as `%2F` and @ as `%40`.',
   )
 }
 

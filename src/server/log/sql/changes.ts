@@ -35,8 +35,8 @@ export function changeChecksOf(writes: readonly Write[]): readonly ChangeCheck[]
 }
 
 /**
- * The last change of each record in `asked` that counts for its write, as a document. A change after too many others
- * counts in any case.
+ * A statement that returns, as a JSON document, the last change of each record in `asked` that counts for its write. If
+ * a record has more changes than are examined, it counts as changed.
  */
 export function changesOf(asked: readonly ChangeCheck[], writes: readonly Write[]): RawBuilder<unknown> {
   // Planning this query takes longer than everything else, and few ops need it.

@@ -1,7 +1,7 @@
 import { type Check, check } from '../../../base/check-options.ts'
 import { checkRetention } from '../retention.ts'
 
-/** The maximum of a timer and of a setting of PostgreSQL, in ms. Both take a longer time for none at all. */
+/** The maximum of a timer and of a time setting of PostgreSQL, in ms: neither works with a longer time. */
 const maxMs = 2_147_483_647
 
 const isCount: Check = [(value) => typeof value === 'number' && value > 0, 'a number above 0']

@@ -149,7 +149,8 @@ export class SqlCursor implements Cursor {
     return batch.map(({ sid, item }) => {
       const text = item ?? texts.get(sid)
       // Break off: without the item, the response would be wrong.
-      if (typeof text !== 'string') throw new Error(`The item at ${sid} has gone while it was read.`)
+      if (typeof text !== 'string')
+        throw new Error(`The change at ${sid} was deleted while it was being read.`)
       return text
     })
   }

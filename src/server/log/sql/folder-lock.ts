@@ -7,10 +7,10 @@ import { ConfigurationError, codeOf, toError } from '../../../base/errors.ts'
 import { listenersIn, listenIn } from './folder-socket.ts'
 
 /** How often, in ms, and how many times to look for other processes that want the folder. */
-const lookMs = 20
-const maxLooks = 50
+const pollMs = 20
+const maxPolls = 50
 
-/** The codes of errors that say nothing of sockets: no file could be made in the folder, either. */
+/** The codes of errors that are not about sockets: no file could be created in the folder, either. */
 const notSockets: ReadonlySet<string> = new Set(['ENOTDIR', 'ENOSPC'])
 
 /**
@@ -19,7 +19,7 @@ const notSockets: ReadonlySet<string> = new Set(['ENOTDIR', 'ENOSPC'])
  */
 export async function lockFolder(folder: string, clock: Clock): Promise<Unsubscribe> {
   makeFolder(folder)
-  // Its error has a code that says why the folder cannot be written.
+  // Throws an error whose code says why the folder cannot be written.
   accessSync(folder, constants.W_OK)
   // Ids ascend with time, so the owner of the folder usually has a lower id than a process that wants it.
   const id = `${clock.now()}-${randomUUID().slice(0, 8)}`
@@ -43,11 +43,11 @@ export async function lockFolder(folder: string, clock: Clock): Promise<Unsubscr
  * up.
  */
 async function waitUntilAlone(folder: string, ownId: string, clock: Clock): Promise<void> {
-  for (let look = 1; ; look += 1) {
+  for (let poll = 1; ; poll += 1) {
     const others = (await listenersIn(folder)).filter((id) => id !== ownId)
     if (others.length === 0) return
-    if (look === maxLooks || others.some((id) => id < ownId)) throw inUse(folder)
-    await new Promise<void>((resolve) => clock.after(lookMs, resolve))
+    if (poll === maxPolls || others.some((id) => id < ownId)) throw inUse(folder)
+    await new Promise<void>((resolve) => clock.after(pollMs, resolve))
   }
 }
 

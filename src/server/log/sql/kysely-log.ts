@@ -82,7 +82,7 @@ export class KyselyLog implements SqlLog {
   readonly #forgetTimer: Timer
   readonly #writes: GroupQueue<ReportedWrite, Outcome>
   readonly #tables: Tables
-  /** One commit of this process after the other, so that they are reported in the order of their sids. */
+  /** Runs the commits of this process one after the other, so that they are reported in the order of their sids. */
   readonly #mutex = new Mutex()
   /** The number of reads that wait for a connection, or for their first batch. */
   readonly #opening = { readers: 0, deltas: 0 }
@@ -97,7 +97,7 @@ export class KyselyLog implements SqlLog {
     this.#options = options
     this.#reader = new Reader(options)
     this.#hints = new Emitter((error) => {
-      options.logger.error('A listener failed.', { reason: toError(error).message })
+      options.logger.error('A listener of `onHint` failed.', { reason: toError(error).message })
     })
     this.#writes = new GroupQueue({
       run: (writes) => this.#commit(writes),
@@ -169,7 +169,7 @@ export class KyselyLog implements SqlLog {
     return readChanges(this.#database, after, limit)
   }
 
-  /** Also rejects if the database accepts no writes, as the last write has shown. */
+  /** Also rejects if the last write has shown that the database accepts no writes. */
   async position(): Promise<Position> {
     if (this.#failing) await this.#database.writers.transaction().execute(tryLock)
     this.#failing = false
@@ -215,10 +215,10 @@ export class KyselyLog implements SqlLog {
     }
     const stored = await readClaimed()
     if (stored === ownerField) return
-    const advice = 'set that field, or use another database'
+    const advice = 'set `ownerField` to that field, or use another database'
     throw wrongOption(
       'ownerField',
-      `is '${ownerField}', but the records of this database belong to owners by '${stored}'; ${advice}.`,
+      `is '${ownerField}', but the records of this database name their owner in '${stored}'; ${advice}.`,
     )
   }
 
@@ -308,8 +308,8 @@ export class KyselyLog implements SqlLog {
   }
 
   /**
-   * With `read committed`, each statement sees what was committed before it, and so the writes for whose lock it
-   * waited.
+   * Each statement sees what was committed before it (`read committed`). So it also sees the writes that held the log's
+   * lock while it waited.
    */
   async #commit(writes: readonly ReportedWrite[]): Promise<readonly Outcome[]> {
     const endTurn = this.#database.pageReads ? () => {} : await this.#mutex.take()

@@ -42,7 +42,7 @@ export function keepListening(options: ListenerOptions): Unsubscribe {
       isLost = true
       failures += 1
       const reason = toError(error).message
-      logger.warn('The connection for notifications is lost; trying again.', { reason })
+      logger.warn('The connection to PostgreSQL for notifications is lost; trying again.', { reason })
       retryTimer.set(backoffMs(failures, random.number()))
     }
     try {

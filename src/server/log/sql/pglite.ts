@@ -50,7 +50,7 @@ export async function openPGlite(folder: string | undefined, options: PGliteOpti
 }
 
 const lost =
-  'The machine stopped while the folder was in use. A new history begins, and every client fetches a snapshot.'
+  'The machine stopped while the folder of the database was in use. A new history begins, and every client fetches a snapshot.'
 
 async function openFolder(folder: string, options: PGliteOptions): Promise<PGlite> {
   const leftOpen = existsSync(join(folder, 'complete')) && (await isLeftOpen(folder))
@@ -121,9 +121,12 @@ async function create(path: string | undefined, { logger }: PGliteOptions): Prom
       await beginHistory(pglite)
       return pglite
     } catch (error) {
-      logger.warn('The seed for new databases cannot be used; creating one without it.', {
-        reason: toError(error).message,
-      })
+      logger.warn(
+        'The prepared files of a new database cannot be used; creating the database without them.',
+        {
+          reason: toError(error).message,
+        },
+      )
       if (path !== undefined) await rm(path, { recursive: true, force: true })
     }
   }

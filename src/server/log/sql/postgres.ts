@@ -191,7 +191,7 @@ async function historyOf(db: Db, logger: Logger): Promise<RawBuilder<string>> {
   } catch (error) {
     if (!isDenied(error)) throw error
     logger.warn(
-      'PostgreSQL does not reveal when another server takes its place; start a new epoch whenever that happens.',
+      'PostgreSQL does not reveal when another server takes its place; run `instep epoch --new` whenever that happens.',
       { reason: toError(error).message },
     )
     return tableHistory

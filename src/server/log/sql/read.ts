@@ -134,7 +134,7 @@ function framesOf(owners: readonly string[], from: number, till: number, limit?:
     ) f order by f.sid ${limited}`
 }
 
-/** A frame. Of an obsolete change only a removal, which says that the data contains its transaction. */
+/** A frame as JSON text. An obsolete change becomes a removal: its `tx` says that the data contains the transaction. */
 const frameText = sql<string>`case when is_current and not ${isForgotten} then frame::text else ${removalText} end`
 
 /** A record as a wire row. */

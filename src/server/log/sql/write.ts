@@ -27,7 +27,7 @@ import {
  */
 
 /** A placeholder for the reason why a required transaction was rejected: nobody reads it. */
-const unread: Rejection = { code: 'invalid', message: 'It was rejected.' }
+const unread: Rejection = { code: 'invalid', message: 'The transaction was rejected.' }
 
 /** The outcome of each write that was decided, in order, and the changes of all. */
 export interface GroupWriteResult {

@@ -25,7 +25,7 @@ export interface UpdatedPayload {
  * Never changes the payload, and ignores the output of the schema. Throws a ConfigurationError if the schema returns a
  * promise: either the schema only validates asynchronously, or, with zod, one of its checks throws.
  */
-export function check(models: Models, t: string, payload: Payload): readonly ModelIssue[] {
+export function issuesOf(models: Models, t: string, payload: Payload): readonly ModelIssue[] {
   const declared = models.types.get(t)
   if (!declared) return []
   const result = validate(() => declared.schema['~standard'].validate(payload))
@@ -40,15 +40,15 @@ export function check(models: Models, t: string, payload: Payload): readonly Mod
 
 /**
  * Returns the issues of `after` that the update of the fields `written` causes. Issues that `before` has in other
- * fields do not count, so that an old record can be repaired field by field. Throws as {@link check} does.
+ * fields do not count, so that an old record can be repaired field by field. Throws as {@link issuesOf} does.
  */
-export function checkUpdate(
+export function issuesOfUpdate(
   models: Models,
   t: string,
   { before, written, after }: UpdatedPayload,
 ): readonly ModelIssue[] {
-  const found = check(models, t, after)
-  return found.length === 0 ? found : causedIssues(written, found, check(models, t, before))
+  const found = issuesOf(models, t, after)
+  return found.length === 0 ? found : causedIssues(written, found, issuesOf(models, t, before))
 }
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod/mini'
 import { defineModels, type StandardSchema } from '../../src/index.ts'
-import { check, checkUpdate } from '../../src/models/check.ts'
+import { issuesOf, issuesOfUpdate } from '../../src/models/issues.ts'
 import type { SchemaIssue } from '../../src/models/standard-schema.ts'
 import type { Payload } from '../../src/protocol/json.ts'
 
@@ -18,55 +18,55 @@ const throwing = z.object({}).check(
 
 const refusing = (...issues: readonly SchemaIssue[]) => schemaBy(() => ({ issues }))
 
-describe('check', () => {
+describe('issuesOf', () => {
   const models = defineModels({
     Issue: z.object({ title: z.string(), place: z.optional(z.object({ x: z.number() })) }),
   })
 
-  test('finds nothing wrong with what the schema takes, whatever else is in it', () => {
-    expect(check(models, 'Issue', { title: 'a', more: 1 })).toEqual([])
+  test('finds no issue in a payload that the schema accepts, even with other fields', () => {
+    expect(issuesOf(models, 'Issue', { title: 'a', more: 1 })).toEqual([])
   })
 
-  test('finds nothing wrong with a type that is not declared', () => {
-    expect(check(models, 'Other', { title: 1 })).toEqual([])
-    expect(check(models, 'constructor', {})).toEqual([])
+  test('finds no issue in a type that is not declared', () => {
+    expect(issuesOf(models, 'Other', { title: 1 })).toEqual([])
+    expect(issuesOf(models, 'constructor', {})).toEqual([])
   })
 
-  test('tells each issue with its place, the field first', () => {
-    expect(check(models, 'Issue', { place: { x: 'y' } })).toEqual([
+  test('returns each issue with its path, which begins with the field', () => {
+    expect(issuesOf(models, 'Issue', { place: { x: 'y' } })).toEqual([
       { path: ['title'], message: expect.any(String) },
       { path: ['place', 'x'], message: expect.any(String) },
     ])
   })
 
-  test('reads the places of any library: keys, numbers, objects with a key, or none', () => {
+  test('reads the issue paths of any library: keys, numbers, objects with a key, or none', () => {
     const issues = [
       { message: 'a', path: ['list', 2, { key: 'x' }] },
       { message: 'b', path: [] },
       { message: 'c' },
     ]
-    expect(check(defineModels({ T: refusing(...issues) }), 'T', {})).toEqual([
+    expect(issuesOf(defineModels({ T: refusing(...issues) }), 'T', {})).toEqual([
       { message: 'a', path: ['list', '2', 'x'] },
       { message: 'b', path: [] },
       { message: 'c', path: [] },
     ])
   })
 
-  test('never changes the payload, whatever the schema makes of it', () => {
+  test('never changes the payload, even if the schema converts it', () => {
     const payload = Object.freeze({ dueAt: 1 })
     const doubling = z.pipe(
       z.object({ dueAt: z.number() }),
       z.transform(({ dueAt }) => ({ dueAt: 2 * dueAt })),
     )
-    expect(check(defineModels({ T: doubling }), 'T', payload)).toEqual([])
+    expect(issuesOf(defineModels({ T: doubling }), 'T', payload)).toEqual([])
     expect(payload).toEqual({ dueAt: 1 })
   })
 
-  test('takes a schema that throws for one that refuses, and says what it threw', () => {
+  test('takes an error that the schema throws for an issue', () => {
     const schema = schemaBy(() => {
       throw new TypeError('x is undefined')
     })
-    expect(check(defineModels({ T: schema }), 'T', {})).toEqual([
+    expect(issuesOf(defineModels({ T: schema }), 'T', {})).toEqual([
       { path: [], message: 'The schema threw: x is undefined' },
     ])
   })
@@ -75,47 +75,46 @@ describe('check', () => {
     ['resolves', async () => ({ value: {} })],
     ['rejects', () => Promise.reject(new Error('no'))],
     ['is of zod, and a check of it throws', (value: unknown) => throwing['~standard'].validate(value)],
-  ])(
-    'refuses a schema that gives a promise, in one sentence that says why it may: it %s',
-    async (_, validate) => {
-      expect(() => check(defineModels({ Issue: schemaBy(validate) }), 'Issue', {})).toThrow(
-        expect.objectContaining({
-          name: 'ConfigurationError',
-          option: 'models.Issue',
-          message:
-            'The schema of `Issue` returns a promise; use a synchronous schema whose checks do not throw.',
-        }),
-      )
-    },
-  )
+  ])('refuses a schema that returns a promise: one that %s', async (_, validate) => {
+    expect(() => issuesOf(defineModels({ Issue: schemaBy(validate) }), 'Issue', {})).toThrow(
+      expect.objectContaining({
+        name: 'ConfigurationError',
+        option: 'models.Issue',
+        message:
+          'The schema of `Issue` returns a promise; use a synchronous schema whose checks do not throw.',
+      }),
+    )
+  })
 })
 
-describe('checkUpdate', () => {
+describe('issuesOfUpdate', () => {
   const schema = z
     .object({ a: z.number(), b: z.number(), c: z.optional(z.string()) })
     .check(z.refine(({ a, b }) => a < b, { path: ['b'], message: 'not above a' }))
   const models = defineModels({ Span: schema })
   const pathsOf = (before: Payload, written: Payload) =>
-    checkUpdate(models, 'Span', { before, written, after: { ...before, ...written } }).map(({ path }) => path)
+    issuesOfUpdate(models, 'Span', { before, written, after: { ...before, ...written } }).map(
+      ({ path }) => path,
+    )
 
-  test('counts what the write breaks, in whatever field', () => {
+  test('an issue that the write causes counts, in any field', () => {
     expect(pathsOf({ a: 1, b: 2 }, { a: 5 })).toEqual([['b']])
     expect(pathsOf({ a: 1, b: 2 }, { c: 5 })).toEqual([['c']])
   })
 
-  test('counts what was broken before where it is written', () => {
+  test('an old issue counts only if the update writes its field', () => {
     expect(pathsOf({ a: 5, b: 2 }, { b: 3 })).toEqual([['b']])
     expect(pathsOf({ a: 5, b: 2 }, { a: 6, c: 'x' })).toEqual([])
   })
 
-  test('looks at what was there only where something is wrong', () => {
+  test('the record before the update is checked only if the record after it has an issue', () => {
     const seen: unknown[] = []
     const T = schemaBy((value) => {
       seen.push(value)
       return { value }
     })
     const update = { before: { a: 1 }, written: { a: 2 }, after: { a: 2 } }
-    expect(checkUpdate(defineModels({ T }), 'T', update)).toEqual([])
+    expect(issuesOfUpdate(defineModels({ T }), 'T', update)).toEqual([])
     expect(seen).toEqual([update.after])
   })
 })
