@@ -77,7 +77,7 @@ test.each([
   ['within 4 s when the network comes back', { online: false }, { online: true }, 4_200],
 ])('invariant 50: and %s', async (_, before, after, ms) => {
   const { device, client } = await forgotten()
-  await device.clock.advance(6_000)
+  await device.clock.advance(5_500)
   device.environment.lifecycle.set(before)
   device.environment.lifecycle.set(after)
   await device.clock.advance(ms)

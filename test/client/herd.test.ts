@@ -14,7 +14,7 @@ describe('clients whose server restarts', () => {
       await crowd.clock.advance(5_000)
       expect(crowd.server.sockets.count()).toBe(150)
       // Each opens a socket, and then fetches a delta.
-      expect(crowd.peak(from)).toBeLessThan(2 * 132)
+      expect(crowd.peak(from)).toBeLessThan(150)
       await crowd.quit()
     },
     longMs,

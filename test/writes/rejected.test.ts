@@ -5,8 +5,10 @@ import {
   type ClientOptions,
   conflict,
   inStep,
+  type Message,
   notes,
   oneNote,
+  rewriting,
   TestBackend,
 } from '../support/test-backend.ts'
 
@@ -197,6 +199,9 @@ describe('a transaction that requires another', () => {
 
   test('invariant 29: a rejection undoes the transaction and its dependents, and no other', async () => {
     const { backend, device, client, all } = await chain()
+    // The server does not tell what becomes of the dependents.
+    const first = ({ results = [], ...rest }: Message) => ({ ...rest, results: results.slice(0, 1) })
+    backend.intercept = rewriting('tx', first)
     const seen: unknown[] = []
     client.query('Note', {}).subscribe(({ rows }) => seen.push(rows.map(({ id, n, m }) => [id, n, m])))
     device.network.mend()
