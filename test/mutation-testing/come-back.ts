@@ -20,8 +20,8 @@ export const comeBack: readonly Mutation[] = [
   },
   {
     invariant: 28,
-    test: 'test/writes/tabs.test.ts',
-    name: 'invariant 28: a write that another tab sent is not laid over newer data in a tab whose data contains it',
+    test: 'test/writes/two-tabs.test.ts',
+    name: 'invariant 28: is not shown over newer data when the tab becomes visible',
     file: 'src/mutations/stored-transactions.ts',
     from: '(acknowledgements.endIfShown(record) ?? [])',
     to: '[record]',

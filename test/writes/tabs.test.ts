@@ -222,7 +222,7 @@ test('a transaction that one tab has undone is sent by no other, also after 1 00
   expect(backend.received).toEqual([])
 })
 
-test('invariant 28: a write that another tab sent is not laid over newer data in a tab whose data contains it', async () => {
+test('a write that another tab sent is not laid over newer data in a tab whose data contains it', async () => {
   const backend = new TestBackend()
   await backend.insert('1')
   const device = backend.device()
