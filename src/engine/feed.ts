@@ -24,9 +24,9 @@ export interface FeedOptions {
 
 /**
  * `live`: pushes are shown at once. `behind`: the source is open, and pushes wait until a delta has caught up.
- * `closed`: there is no source, or it belongs to another user and its messages are ignored.
+ * `other-user`: the source belongs to another user, and its messages are ignored. `closed`: there is no source.
  */
-export type FeedState = 'closed' | 'behind' | 'live'
+export type FeedState = 'closed' | 'other-user' | 'behind' | 'live'
 
 /**
  * How soon to fetch. `hurry`: at once, since the network is there. `want`: at once, except during a wait after a
@@ -36,7 +36,7 @@ export type Urgency = 'hurry' | 'want' | 'hint' | 'confirm'
 
 export interface FeedListener {
   /** Changes are missing, or may be missing: fetch. */
-  missing(urgency: Urgency): void
+  fetchNeeded(urgency: Urgency): void
   /** A message came. */
   heard(): void
   /** A push was applied. */
@@ -74,28 +74,25 @@ export class Feed {
 
   /** Whether the source has a heartbeat, so that a dead connection is detected without polling. */
   get hasHeartbeat(): boolean {
-    return this.#state !== 'closed' && this.#hello?.heartbeatMs !== undefined
+    return this.#hello?.heartbeatMs !== undefined
   }
 
   /** Whether the hello lists `was`. */
   get hasWas(): boolean {
-    return this.#state !== 'closed' && this.#hello?.features?.includes('was') === true
+    return this.#hello?.features?.includes('was') === true
   }
 
   /** Whether the source has named a position that the data does not reach. */
   get isBehind(): boolean {
-    return this.#state !== 'closed' && this.#named > (this.#options.copy.position?.confirmed ?? 0)
+    return this.#named > (this.#options.copy.position?.confirmed ?? 0)
   }
 
   /** A source is open. */
   open(): void {
     this.#began = false
     this.#deltas = 0
-    this.#state = 'behind'
-    this.#hello = undefined
-    this.#named = 0
-    this.#held.take()
-    this.#options.listener.missing('hurry')
+    this.#enter('behind')
+    this.#options.listener.fetchNeeded('hurry')
   }
 
   /** Call when a fetch begins. */
@@ -107,9 +104,9 @@ export class Feed {
   fetched(kind: 'bootstrap' | 'delta'): void {
     if (this.#state === 'behind' && this.#hasCaughtUp(kind)) this.#state = 'live'
     if (this.#state === 'live') this.#release()
-    else if (this.#state === 'behind') this.#options.listener.missing('want')
-    // The source belongs to another user, and the fetch has just succeeded with the right credentials.
-    else this.#options.listener.useless()
+    else if (this.#state === 'behind') this.#options.listener.fetchNeeded('want')
+    // The fetch has just succeeded with the right credentials.
+    else if (this.#state === 'other-user') this.#options.listener.useless()
   }
 
   /** Call when a fetch has failed. Applies the pushes that were held back during the fetch. */
@@ -117,9 +114,16 @@ export class Feed {
     if (this.#state === 'live') this.#release()
   }
 
-  /** There is no source any more. Drops the held pushes. */
+  /** There is no source any more. */
   close(): void {
-    this.#state = 'closed'
+    this.#enter('closed')
+  }
+
+  /** Forgets what the source has said, and drops the held pushes. */
+  #enter(state: FeedState): void {
+    this.#state = state
+    this.#hello = undefined
+    this.#named = 0
     this.#held.take()
   }
 
@@ -135,7 +139,7 @@ export class Feed {
   /** Handles one message. */
   hear(push: Push): void {
     const { copy, fetcher, reporter, debug, listener } = this.#options
-    if (this.#state === 'closed') return
+    if (this.#state === 'closed' || this.#state === 'other-user') return
     debug(`push: ${push.kind}`)
     // Any readable message shows that the source works, even without data.
     if (push.kind !== 'garbage') listener.heard()
@@ -146,22 +150,22 @@ export class Feed {
     switch (push.kind) {
       case 'hello':
         if (copy.callerCheck.isOther(push.hello.caller)) {
-          this.#state = 'closed'
+          this.#enter('other-user')
           // The response to a fetch shows whether the current credentials belong to another user, too.
-          listener.missing('want')
+          listener.fetchNeeded('want')
           return
         }
         this.#hello = push.hello
         name(push.hello.sid)
         if (push.hello.heartbeatMs !== undefined) listener.heartbeat(push.hello.heartbeatMs)
-        if (this.#state === 'live' && push.hello.sid > confirmed) listener.missing('hint')
+        if (this.#state === 'live' && push.hello.sid > confirmed) listener.fetchNeeded('hint')
         return
       case 'position':
         name(push.sid)
-        if (push.sid > confirmed) listener.missing('hint')
+        if (push.sid > confirmed) listener.fetchNeeded('hint')
         return
       case 'hint':
-        listener.missing('hint')
+        listener.fetchNeeded('hint')
         return
       case 'garbage':
         reporter.anomalies([{ kind: 'push', message: 'Ignored a socket message that is not JSON.' }])
@@ -170,7 +174,7 @@ export class Feed {
         name(push.delta.sid)
         if (this.#state !== 'live' || fetcher.bootstrapping) this.#held.add(push.delta)
         // A response is applied in turns.
-        else if (push.delta.frames.length > maxFrames) listener.missing('want')
+        else if (push.delta.frames.length > maxFrames) listener.fetchNeeded('want')
         else this.#take(push.delta)
     }
   }
@@ -178,7 +182,7 @@ export class Feed {
   #release(): void {
     const { deltas, overflowed } = this.#held.take()
     for (const delta of deltas) this.#take(delta)
-    if (overflowed) this.#options.listener.missing('want')
+    if (overflowed) this.#options.listener.fetchNeeded('want')
   }
 
   #take(delta: DeltaMessage): void {

@@ -88,8 +88,8 @@ export class Following {
   #unanswered = 0
   /** Whether the next message of the leader counts as that of another one: what came before may have been missed. */
   #beginsAnew = false
-  /** The status that other tabs were told last. */
-  #told: Status | undefined
+  /** The status that was last sent to the followers. */
+  #postedStatus: Status | undefined
   readonly #syncs = new Map<number, (error: SyncError | undefined) => void>()
   #count = 0
   #answers: Promise<number> | undefined
@@ -197,21 +197,21 @@ export class Following {
     else this.#channel.post({ type: 'delta', delta })
   }
 
-  /** Tells the other tabs of a change of the stored transactions. */
-  tellOutbox(entries: OutboxNews): void {
+  /** Sends a change of the stored transactions to the other tabs. */
+  postOutbox(entries: OutboxNews): void {
     this.#channel.post({ type: 'outbox', entries })
   }
 
-  /** Tells the followers of the status, if it has changed. */
-  tellStatus(): void {
+  /** Sends the status to the followers, if it has changed. */
+  postStatus(): void {
     const { disk, status } = this.#options
     if (!disk.leads || this.#channel.peers === 0) return
-    const told = this.#told
+    const posted = this.#postedStatus
     const { connection, data, writes } = status()
-    const isKnown = told?.connection === connection && told.data === data
-    if (isKnown && told.writes.paused === writes.paused) return
-    this.#told = status()
-    this.#channel.post({ type: 'status', status: shareStatus(this.#told) })
+    const isKnown = posted?.connection === connection && posted.data === data
+    if (isKnown && posted.writes.paused === writes.paused) return
+    this.#postedStatus = status()
+    this.#channel.post({ type: 'status', status: shareStatus(this.#postedStatus) })
   }
 
   /** Stops following a leader whose stored data cannot be read. */
@@ -307,7 +307,7 @@ export class Following {
         return
       case 'left':
         this.#onLeft()
-        // It may have written something that it could tell nobody.
+        // It may have written something that nobody heard of.
         listener.outboxUnknown()
     }
   }

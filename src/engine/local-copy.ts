@@ -415,16 +415,16 @@ export class LocalCopy {
   #join(staging: Staging, types: ReadonlySet<string>, ops: readonly RowOp[], owesRepair: boolean): void {
     const { acknowledgements, listener } = this.#options
     if (this.#isEmpty) return
-    let missing: readonly RowOp[] = []
+    let unknownOps: readonly RowOp[] = []
     this.#replica.join(staging, types, () => {
       if (!this.#position) return []
       const { state, changes, unknown } = joined(this.#position, types, ops, this.#replica.rows)
       this.#position = state
-      missing = unknown
+      unknownOps = unknown
       return changes()
     })
     listener.replaced(types)
     acknowledgements.loaded()
-    if (missing.length > 0 || owesRepair) listener.unknownRecords(missing)
+    if (unknownOps.length > 0 || owesRepair) listener.unknownRecords(unknownOps)
   }
 }

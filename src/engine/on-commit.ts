@@ -57,7 +57,7 @@ function update(parts: Parts): void {
     storage: { ...disk.status, ...originStorage.status },
     lastSyncId: copy.position?.shown ?? 0,
   })
-  following.tellStatus()
+  following.postStatus()
   if (!wasFaulty || board.status.storage.reason !== undefined) return
   // Tabs that found nothing to read may follow, or this one.
   if (disk.leads) void following.announce()

@@ -51,7 +51,7 @@ export interface AcknowledgementsOptions {
 
 export type AcknowledgementsListener = Pick<RollbackListener, 'queued' | 'rejectionShown'> & {
   /** The data does not yet show the effect of a result. */
-  missing(): void
+  fetchNeeded(): void
   /** It is known what has become of stored transactions. */
   stored(news: OutboxNews): void
 }
@@ -75,7 +75,7 @@ export class Acknowledgements implements SenderListener {
 
   constructor(options: AcknowledgementsOptions) {
     this.#options = options
-    this.#echo = new Timer(options.clock, () => options.listener.missing())
+    this.#echo = new Timer(options.clock, () => options.listener.fetchNeeded())
     this.#storing = new Timer(options.clock, () => void this.#storeNow())
   }
 
