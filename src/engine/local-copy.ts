@@ -402,10 +402,9 @@ export class LocalCopy {
     if (this.#isEmpty) return
     debug('snapshot', { sid, before: data?.sid })
     acknowledgements.enter(position, data)
-    acknowledgements.reached(sid, results, (shown) => {
-      const lift = shown.map(({ id }) => id)
+    acknowledgements.reached(sid, results, (remove) => {
       this.#placedAt = at
-      this.#replica.swap(staging, lift)
+      this.#replica.swap(staging, remove)
       this.#position = positionAt(sid, epoch)
       listener.replaced()
       this.#lazy.replaced(position)

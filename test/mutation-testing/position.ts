@@ -112,8 +112,8 @@ export const position: readonly Mutation[] = [
     test: 'test/client/reset.test.ts',
     name: 'invariant 8, invariant 10: removes absent records in the same step in which the position changes',
     file: 'src/engine/local-copy.ts',
-    from: 'this.#replica.swap(staging, lift)',
-    to: 'queueMicrotask(() => this.#replica.swap(staging, lift))',
+    from: 'this.#replica.swap(staging, remove)',
+    to: 'queueMicrotask(() => this.#replica.swap(staging, remove))',
   },
   {
     invariant: 9,
