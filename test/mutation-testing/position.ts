@@ -113,7 +113,7 @@ export const position: readonly Mutation[] = [
     name: 'invariant 8, invariant 10: removes absent records in the same step in which the position changes',
     file: 'src/engine/local-copy.ts',
     from: 'this.#replica.swap(staging, remove)',
-    to: 'queueMicrotask(() => this.#replica.swap(staging, remove))',
+    to: 'this.#options.clock.after(0, () => this.#replica.swap(staging, remove))',
   },
   {
     invariant: 9,
