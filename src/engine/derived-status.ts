@@ -39,7 +39,7 @@ export function connectionStatus(facts: Facts): ConnectionStatus {
     return retryAt === undefined ? { state: 'offline' } : { state: 'offline', retryAt }
   }
   if (feed === 'live') return { state: 'socket' }
-  return { state: hasFetched && feed === 'closed' && !isOpening(socket) ? 'polling' : 'connecting' }
+  return { state: hasFetched && feed !== 'behind' && !isOpening(socket) ? 'polling' : 'connecting' }
 }
 
 export function dataStatus(facts: Facts, connection: ConnectionStatus): DataStatus {

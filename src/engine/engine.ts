@@ -110,7 +110,7 @@ export class Engine {
     parts.leadership.start()
     parts.following.begin()
     parts.polls.start()
-    parts.tell('start')
+    parts.dispatch('start')
     parts.commit.now()
   }
 

@@ -27,9 +27,9 @@ export interface FeedOptions {
 
 /**
  * `live`: pushes are shown at once. `behind`: the source is open, and pushes wait until a delta has caught up.
- * `closed`: there is no source, or it belongs to another user and its messages are ignored.
+ * `other-user`: the source belongs to another user, and its messages are ignored. `closed`: there is no source.
  */
-export type FeedState = 'closed' | 'behind' | 'live'
+export type FeedState = 'closed' | 'other-user' | 'behind' | 'live'
 
 /**
  * How soon to fetch. `hurry`: at once, since the network is there. `want`: at once, except during a wait after a
@@ -39,7 +39,7 @@ export type Urgency = 'hurry' | 'want' | 'hint' | 'confirm'
 
 export interface FeedListener {
   /** Changes are missing, or may be missing: fetch. */
-  missing(urgency: Urgency): void
+  fetchNeeded(urgency: Urgency): void
   /** A message has arrived. */
   heard(): void
   /** A push was applied. */
@@ -77,28 +77,25 @@ export class Feed {
 
   /** Whether the source has a heartbeat, so that a dead connection is detected without polling. */
   get hasHeartbeat(): boolean {
-    return this.#state !== 'closed' && this.#hello?.heartbeatMs !== undefined
+    return this.#hello?.heartbeatMs !== undefined
   }
 
   /** Whether the hello lists `was`. */
   get hasWas(): boolean {
-    return this.#state !== 'closed' && this.#hello?.features?.includes('was') === true
+    return this.#hello?.features?.includes('was') === true
   }
 
   /** Whether the source has named a position that the data does not reach. */
   get isBehind(): boolean {
-    return this.#state !== 'closed' && this.#named > (this.#options.copy.position?.confirmed ?? 0)
+    return this.#named > (this.#options.copy.position?.confirmed ?? 0)
   }
 
   /** Call when a source is open. */
   open(): void {
     this.#began = false
     this.#deltas = 0
-    this.#state = 'behind'
-    this.#hello = undefined
-    this.#named = 0
-    this.#held.take()
-    this.#options.listener.missing('hurry')
+    this.#enter('behind')
+    this.#options.listener.fetchNeeded('hurry')
   }
 
   /** Call when a fetch begins. */
@@ -110,9 +107,9 @@ export class Feed {
   fetched(kind: 'bootstrap' | 'delta'): void {
     if (this.#state === 'behind' && this.#hasCaughtUp(kind)) this.#state = 'live'
     if (this.#state === 'live') this.#release()
-    else if (this.#state === 'behind') this.#options.listener.missing('want')
-    // The source belongs to another user, and the fetch has just succeeded with the right credentials.
-    else this.#options.listener.useless()
+    else if (this.#state === 'behind') this.#options.listener.fetchNeeded('want')
+    // The fetch has just succeeded with the right credentials.
+    else if (this.#state === 'other-user') this.#options.listener.useless()
   }
 
   /** Call when a fetch has failed. Applies the pushes that were held back during the fetch. */
@@ -120,9 +117,16 @@ export class Feed {
     if (this.#state === 'live') this.#release()
   }
 
-  /** Call when the source is closed. Drops the held pushes. */
+  /** Call when the source is closed. */
   close(): void {
-    this.#state = 'closed'
+    this.#enter('closed')
+  }
+
+  /** Forgets what the source has said, and drops the held pushes. */
+  #enter(state: FeedState): void {
+    this.#state = state
+    this.#hello = undefined
+    this.#named = 0
     this.#held.take()
   }
 
@@ -138,7 +142,7 @@ export class Feed {
   /** Handles one message. */
   hear(push: Push): void {
     const { copy, fetcher, reporter, debug, listener } = this.#options
-    if (this.#state === 'closed') return
+    if (this.#state === 'closed' || this.#state === 'other-user') return
     debug(`push: ${push.kind}`)
     // Any readable message shows that the source works, even without data.
     if (push.kind !== 'garbage') listener.heard()
@@ -149,22 +153,22 @@ export class Feed {
     switch (push.kind) {
       case 'hello':
         if (copy.callerCheck.isOther(push.hello.caller)) {
-          this.#state = 'closed'
+          this.#enter('other-user')
           // The response to a fetch shows whether the current credentials belong to another user, too.
-          listener.missing('want')
+          listener.fetchNeeded('want')
           return
         }
         this.#hello = push.hello
         name(push.hello.sid)
         if (push.hello.heartbeatMs !== undefined) listener.heartbeat(push.hello.heartbeatMs)
-        if (this.#state === 'live' && push.hello.sid > confirmed) listener.missing('hint')
+        if (this.#state === 'live' && push.hello.sid > confirmed) listener.fetchNeeded('hint')
         return
       case 'position':
         name(push.sid)
-        if (push.sid > confirmed) listener.missing('hint')
+        if (push.sid > confirmed) listener.fetchNeeded('hint')
         return
       case 'hint':
-        listener.missing('hint')
+        listener.fetchNeeded('hint')
         return
       case 'garbage':
         reporter.anomalies([{ kind: 'push', message: 'Ignored a socket message that is not JSON.' }])
@@ -173,7 +177,7 @@ export class Feed {
         name(push.delta.sid)
         if (this.#state !== 'live' || fetcher.bootstrapping) this.#held.add(push.delta)
         // Unlike a push, a fetched delta is applied in short turns.
-        else if (push.delta.frames.length > maxFrames) listener.missing('want')
+        else if (push.delta.frames.length > maxFrames) listener.fetchNeeded('want')
         else this.#take(push.delta)
     }
   }
@@ -181,7 +185,7 @@ export class Feed {
   #release(): void {
     const { deltas, overflowed } = this.#held.take()
     for (const delta of deltas) this.#take(delta)
-    if (overflowed) this.#options.listener.missing('want')
+    if (overflowed) this.#options.listener.fetchNeeded('want')
   }
 
   #take(delta: DeltaMessage): void {

@@ -88,8 +88,8 @@ export class Following {
   #unanswered = 0
   /** Whether to treat the next `lead` message as that of another leader, because messages before it may be lost. */
   #beginsAnew = false
-  /** The status that was sent to the other tabs last. */
-  #told: Status | undefined
+  /** The status that was last sent to the followers. */
+  #postedStatus: Status | undefined
   readonly #syncs = new Map<number, (error: SyncError | undefined) => void>()
   #count = 0
   #answers: Promise<number> | undefined
@@ -200,21 +200,21 @@ export class Following {
     else this.#channel.post({ type: 'delta', delta })
   }
 
-  /** Sends the other tabs a change of the stored transactions. */
-  tellOutbox(entries: OutboxNews): void {
+  /** Sends a change of the stored transactions to the other tabs. */
+  postOutbox(entries: OutboxNews): void {
     this.#channel.post({ type: 'outbox', entries })
   }
 
-  /** Sends the followers the status, if it has changed. */
-  tellStatus(): void {
+  /** Sends the status to the followers, if it has changed. */
+  postStatus(): void {
     const { disk, status } = this.#options
     if (!disk.leads || this.#channel.peers === 0) return
-    const told = this.#told
+    const posted = this.#postedStatus
     const { connection, data, writes } = status()
-    const isKnown = told?.connection === connection && told.data === data
-    if (isKnown && told.writes.paused === writes.paused) return
-    this.#told = status()
-    this.#channel.post({ type: 'status', status: shareStatus(this.#told) })
+    const isKnown = posted?.connection === connection && posted.data === data
+    if (isKnown && posted.writes.paused === writes.paused) return
+    this.#postedStatus = status()
+    this.#channel.post({ type: 'status', status: shareStatus(this.#postedStatus) })
   }
 
   /** Stops following a leader whose stored data cannot be read. */

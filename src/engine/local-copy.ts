@@ -421,10 +421,9 @@ export class LocalCopy {
     if (this.#isEmpty) return
     debug('snapshot', { sid, before: data?.sid })
     acknowledgements.enter(position, data)
-    acknowledgements.reached(sid, results, (shown) => {
-      const lift = shown.map(({ id }) => id)
+    acknowledgements.reached(sid, results, (remove) => {
       this.#placedAt = at
-      this.#replica.swap(staging, lift)
+      this.#replica.swap(staging, remove)
       this.#position = positionAt(sid, epoch)
       listener.replaced()
       this.#lazy.replaced(position)
@@ -434,16 +433,16 @@ export class LocalCopy {
   #join(staging: Staging, types: ReadonlySet<string>, ops: readonly RowOp[], owesRepair: boolean): void {
     const { acknowledgements, listener } = this.#options
     if (this.#isEmpty) return
-    let missing: readonly RowOp[] = []
+    let unknownOps: readonly RowOp[] = []
     this.#replica.join(staging, types, () => {
       if (!this.#position) return []
       const { state, changes, unknown } = joined(this.#position, types, ops, this.#replica.rows)
       this.#position = state
-      missing = unknown
+      unknownOps = unknown
       return changes()
     })
     listener.replaced(types)
     acknowledgements.loaded()
-    if (missing.length > 0 || owesRepair) listener.unknownRecords(missing)
+    if (unknownOps.length > 0 || owesRepair) listener.unknownRecords(unknownOps)
   }
 }

@@ -57,7 +57,7 @@ function update(parts: Parts): void {
     storage: { ...disk.status, ...originStorage.status },
     lastSyncId: copy.position?.shown ?? 0,
   })
-  following.tellStatus()
+  following.postStatus()
   if (!wasFaulty || board.status.storage.reason !== undefined) return
   // Now that storing works again, other tabs can follow this one, or this tab can follow the leader.
   if (disk.leads) void following.announce()

@@ -5,7 +5,7 @@ export function onResumed(parts: Parts, token: string | undefined): void {
   const { credentials } = parts.options
   credentials.forget()
   if (token !== undefined) credentials.use(token)
-  parts.tell('resume')
+  parts.dispatch('resume')
 }
 
 /** `onUnauthenticated` has returned, with `token` if it has a new one. */
@@ -15,5 +15,5 @@ export function onRefreshed(parts: Parts, token: string | undefined): void {
     parts.following.resume(token)
     parts.options.credentials.use(token)
   }
-  parts.tell('renew')
+  parts.dispatch('renew')
 }

@@ -16,9 +16,9 @@ export function onData(parts: Parts): CopyListener {
       if (!types) void parts.following.announce()
     },
     restored: (repair) => parts.fetcher.restored(repair),
-    diverged: () => parts.schedule.tell('want'),
+    diverged: () => parts.schedule.dispatch('want'),
     unknownRecords(ops) {
-      if (parts.fetcher.noteUnknown(ops)) parts.schedule.tell('want')
+      if (parts.fetcher.noteUnknown(ops)) parts.schedule.dispatch('want')
     },
   }
 }

@@ -26,7 +26,7 @@ export function onDisk(parts: Parts): DiskListener {
     signedOut: () => void endSignedOut(parts),
     ended(ends) {
       parts.mutations.acknowledgements.ended(ends)
-      parts.following.tellOutbox(ends)
+      parts.following.postOutbox(ends)
     },
     storeAgain() {
       parts.mutations.transactions.storeAgain()
@@ -35,7 +35,7 @@ export function onDisk(parts: Parts): DiskListener {
     lost() {
       if (!parts.copy.position) return
       parts.fetcher.refill()
-      parts.schedule.tell('want')
+      parts.schedule.dispatch('want')
     },
     storage(failure) {
       // A follower that cannot store its transactions has to send them itself.

@@ -46,7 +46,7 @@ export function onFetching(parts: Parts): FetchListener {
     reset(event) {
       const { schedule, socket, events } = parts
       // The snapshot of a repair may end below the previous position: fetch the changes since then.
-      if (event.reason === 'repair') schedule.tell('want')
+      if (event.reason === 'repair') schedule.dispatch('want')
       // The socket and its messages belong to the previous history.
       else socket.renew()
       parts.later(() => events.emit('reset', event))
@@ -78,7 +78,7 @@ async function readStored({ following, copy, feed, polls }: Parts): Promise<Sync
     if (!following.leader) return undefined
     if (result) feed.fetched('delta')
     // The leader has not yet stored all that it has sent.
-    else polls.missing('hint')
+    else polls.fetch('hint')
     return result ?? { kind: 'delta', sid: copy.position?.confirmed ?? 0, changes: 0 }
   } catch {
     following.fail()

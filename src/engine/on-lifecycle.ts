@@ -13,8 +13,8 @@ export function onLifecycle(parts: Parts, event: LifecycleEvent): void {
   if (event === 'visible') void parts.originStorage.read()
   if (event === 'resumed') {
     parts.following.begin()
-    parts.tell('start')
+    parts.dispatch('start')
   }
-  if (event === 'online' || event === 'visible') parts.tell('hurry')
+  if (event === 'online' || event === 'visible') parts.dispatch('hurry')
   parts.commit.now()
 }

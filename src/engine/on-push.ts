@@ -18,7 +18,7 @@ export function onSocket(parts: Parts): RealtimeSocketListener {
       // A browser does not say why a socket did not open, such as a 401; the response to a fetch does. A socket that was
       // open does not fetch now, but after it is open again: a restarting server loses all its clients at the same
       // moment.
-      if (!wasOpen || code === unauthenticated) parts.polls.missing('want')
+      if (!wasOpen || code === unauthenticated) parts.polls.fetch('want')
     },
   }
 }
@@ -26,7 +26,7 @@ export function onSocket(parts: Parts): RealtimeSocketListener {
 /** Handles the events of the feed, whose source is the socket or, in a tab that follows, the leader. */
 export function onPush(parts: Parts): FeedListener {
   return {
-    missing: (urgency) => parts.polls.missing(urgency),
+    fetchNeeded: (urgency) => parts.polls.fetch(urgency),
     heard() {
       const { state, options } = parts
       parts.polls.heard()
@@ -37,10 +37,10 @@ export function onPush(parts: Parts): FeedListener {
     applied(outcome) {
       // Only the leader repairs the data.
       const isRepairDue = !parts.following.leader && parts.fetcher.noteOutcome(outcome)
-      if (isRepairDue) parts.polls.missing('want')
+      if (isRepairDue) parts.polls.fetch('want')
       // A delta may not contain the latest pushes yet, so there is no hurry.
-      else if (outcome.want === 'delta') parts.polls.missing('hint')
-      else if (outcome.want === 'confirm') parts.polls.missing('confirm')
+      else if (outcome.want === 'delta') parts.polls.fetch('hint')
+      else if (outcome.want === 'confirm') parts.polls.fetch('confirm')
     },
     heartbeat: (ms) => parts.socket.expectHeartbeat(ms),
     useless: () => openAgain(parts),

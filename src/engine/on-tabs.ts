@@ -14,8 +14,8 @@ export function onTabs(parts: Parts): FollowingListener {
         parts.state.isReached =
           connection === 'offline' ? false : connection === 'socket' || connection === 'polling' || undefined
         // A follower reads the disk, which needs neither the server nor credentials.
-        if (phase === 'paused' || phase === 'waiting') parts.tell('resume')
-      } else parts.tell('want')
+        if (phase === 'paused' || phase === 'waiting') parts.dispatch('resume')
+      } else parts.dispatch('want')
       parts.commit.mark()
     },
     overtaken: () => parts.leadership.overtaken(),

@@ -11,12 +11,12 @@ export function onWrites(parts: Parts): MutationsListener {
         if (transaction.state === 'rejected') parts.events.emit('rejected', transaction)
       }),
     // The server has just answered: end a wait after a NetworkError, but not a wait that the server asked for.
-    missing: () =>
-      parts.schedule.tell(isSyncError(parts.schedule.failure, 'NetworkError') ? 'hurry' : 'want'),
-    stored: (news) => parts.following.tellOutbox(news),
+    fetchNeeded: () =>
+      parts.schedule.dispatch(isSyncError(parts.schedule.failure, 'NetworkError') ? 'hurry' : 'want'),
+    stored: (news) => parts.following.postOutbox(news),
     unreached() {
       parts.state.isReached = false
-      if (parts.schedule.phase !== 'fetching') parts.schedule.tell('want')
+      if (parts.schedule.phase !== 'fetching') parts.schedule.dispatch('want')
     },
   }
 }

@@ -4,7 +4,7 @@ import type { ClosedError, SyncError } from '../base/errors.ts'
 import { lazyTypes } from '../models/models.ts'
 import { Mutations, type MutationsListener } from '../mutations/mutations.ts'
 import type { RealtimeSocket, RealtimeSocketListener } from '../network/realtime-socket.ts'
-import { Schedule } from '../network/schedule.ts'
+import { Schedule, type ScheduleSignal } from '../network/schedule.ts'
 import { Disk, type DiskListener } from '../persistence/disk.ts'
 import { Leadership } from '../tabs/leadership.ts'
 import type { EngineOptions } from './engine-options.ts'
@@ -153,7 +153,7 @@ export class Parts {
       ...options,
       clock,
       feed: this.feed,
-      fetch: (type) => this.schedule.tell(type),
+      fetch: (type) => this.schedule.dispatch(type),
       onFutile: (error) => reporter.error(error),
     })
   }
@@ -164,9 +164,9 @@ export class Parts {
   }
 
   /** Passes `type` to the schedules of fetching and of sending. */
-  tell(type: 'start' | 'want' | 'hurry' | 'resume' | 'renew'): void {
-    this.schedule.tell(type)
-    this.mutations.tell(type)
+  dispatch(type: ScheduleSignal): void {
+    this.schedule.dispatch(type)
+    this.mutations.dispatch(type)
   }
 
   /** Fetches one bootstrap or delta. Resolves once it is stored. Calls that overlap share one fetch. */

@@ -93,8 +93,8 @@ export class PollSchedule {
     if (this.#polls) this.#poll.set(this.#options.pollInterval)
   }
 
-  /** Call when changes are missing, or may be missing. */
-  missing(urgency: Urgency): void {
+  /** Fetches as soon as `urgency` asks. Call when changes are missing, or may be missing. */
+  fetch(urgency: Urgency): void {
     // Limit the wait in case the clock was set back.
     const wait = Math.min(this.#beganAt + this.#hintEveryMs - this.#options.clock.now(), this.#hintEveryMs)
     if (urgency === 'hint') this.#soon.within(wait)

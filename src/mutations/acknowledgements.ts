@@ -37,7 +37,7 @@ export interface AcknowledgementsOptions {
   readonly disk: Disk
   /** The position of the local data; `undefined` until there is data. */
   readonly position: () => DataPosition | undefined
-  readonly replica: Pick<Replica, 'rows'>
+  readonly replica: Pick<Replica, 'rows' | 'apply'>
   readonly outbox: Outbox
   readonly optimisticUpdates: OptimisticUpdates
   readonly log: OutboxLog
@@ -51,7 +51,7 @@ export interface AcknowledgementsOptions {
 
 export type AcknowledgementsListener = Pick<RollbackListener, 'queued' | 'rejectionShown'> & {
   /** The data does not yet show the effect of a result. */
-  missing(): void
+  fetchNeeded(): void
   /** The state of stored transactions has changed. */
   stored(news: OutboxNews): void
 }
@@ -75,7 +75,7 @@ export class Acknowledgements implements SenderListener {
 
   constructor(options: AcknowledgementsOptions) {
     this.#options = options
-    this.#echo = new Timer(options.clock, () => options.listener.missing())
+    this.#echo = new Timer(options.clock, () => options.listener.fetchNeeded())
     this.#storing = new Timer(options.clock, () => void this.#storeNow())
   }
 
@@ -240,18 +240,20 @@ export class Acknowledgements implements SenderListener {
    * of the data began.
    */
   change(changes: readonly RowChange[], sid: number, results: number): void {
-    this.reached(sid, results, (shown) => this.#options.optimisticUpdates.change(changes, shown))
+    this.reached(sid, results, (remove) => {
+      if (changes.length + remove.length > 0) this.#options.replica.apply(changes, { remove })
+    })
   }
 
   /**
-   * As {@link change}, but calls `show` to show the data. `show` takes the transactions that the data now contains:
-   * their optimistic updates have to be removed in the same step.
+   * As {@link change}, but calls `show` to show the data. `show` takes the ids of the transactions that the data now
+   * contains: their optimistic updates have to be removed in the same step.
    */
-  reached(sid: number, results: number, show: (shown: readonly LocalTransaction[]) => void): void {
+  reached(sid: number, results: number, show: (remove: readonly string[]) => void): void {
     const { outbox, optimisticUpdates } = this.#options
     const shown = outbox.shownAt(sid, results)
     optimisticUpdates.note(shown)
-    show(shown)
+    show(shown.map(({ id }) => id))
     if (shown.length > 0) this.#finish(shown)
     // A rejected transaction can now be compared with the server's records.
     for (const transaction of outbox.results.shownAt('rejected', sid, results)) {

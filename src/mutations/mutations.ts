@@ -8,7 +8,7 @@ import type { Models } from '../models/models.ts'
 import type { Credentials } from '../network/credentials.ts'
 import { isServiceResponse } from '../network/failure.ts'
 import { noTxUrl } from '../network/http.ts'
-import { Schedule } from '../network/schedule.ts'
+import { Schedule, type ScheduleSignal } from '../network/schedule.ts'
 import type { Transport } from '../network/transport.ts'
 import type { Disk } from '../persistence/disk.ts'
 import type { OutboxNews, OutboxRecord } from '../persistence/outbox.ts'
@@ -81,9 +81,9 @@ export interface MutationsListener {
   /** A rejected transaction waits in the outbox for a decision. */
   rejected(transaction: Transaction): void
   /**
-   * The data does not yet show a result, or the server has another history, or the credentials may have ended: fetch.
+   * The data does not yet show a result, or the server has another history, or the credentials may have ended.
    */
-  missing(): void
+  fetchNeeded(): void
   /** The stored transactions were changed: other tabs have to know. */
   stored(news: OutboxNews): void
   /** A transaction waits to be sent, and the server is not reachable or not known to be. */
@@ -163,7 +163,7 @@ export class Mutations {
           return isReached
         } finally {
           // Another tab has changed the outbox since it was read.
-          if (outbox.mayDiffer) this.#scheduler.tell('want')
+          if (outbox.mayDiffer) this.#scheduler.dispatch('want')
           if (!isRead) outbox.mayDiffer = true
         }
       },
@@ -178,7 +178,7 @@ export class Mutations {
         // itself.
         if (!isOutdated || this.#scheduler.failures > 1) reporter.failure(error)
         // If the credentials have ended, the delta is refused, too: all of syncing pauses, and the status says so.
-        if (isOutdated || isSyncError(error, 'UnauthenticatedError')) listener.missing()
+        if (isOutdated || isSyncError(error, 'UnauthenticatedError')) listener.fetchNeeded()
       },
       onChange: () => commit.mark(),
     })
@@ -229,29 +229,29 @@ export class Mutations {
    * pass them.
    */
   reached(hadFailed: boolean): void {
-    if (!hadFailed) this.#scheduler.tell('want')
-    else this.#scheduler.tell(isPause(this.#scheduler.failure) ? 'resume' : 'hurry')
+    if (!hadFailed) this.#scheduler.dispatch('want')
+    else this.#scheduler.dispatch(isPause(this.#scheduler.failure) ? 'resume' : 'hurry')
   }
 
-  /** Starts sending, or sends again, as the event `type` asks. */
-  tell(type: 'start' | 'want' | 'hurry' | 'resume' | 'renew'): void {
+  /** Starts sending, or sends again, as `type` asks. */
+  dispatch(type: ScheduleSignal): void {
     // A tab that was closed right after a write may have sent no message.
     if (type === 'hurry') this.#outbox.mayDiffer = true
     // The server may accept transactions from another caller.
-    this.#scheduler.tell(type === 'renew' && isPause(this.#scheduler.failure) ? 'resume' : type)
+    this.#scheduler.dispatch(type === 'renew' && isPause(this.#scheduler.failure) ? 'resume' : type)
   }
 
   /** Another tab has changed the stored transactions. */
   heard(news: OutboxNews): void {
     if (this.#options.ended()) return
     this.transactions.heard(news)
-    if (this.#outbox.mayDiffer) this.#scheduler.tell('want')
+    if (this.#outbox.mayDiffer) this.#scheduler.dispatch('want')
   }
 
   /** Reads the stored transactions, which other tabs may have changed without a message, and sends the queued ones. */
   readAgain(): void {
     this.#outbox.mayDiffer = true
-    this.#scheduler.tell('want')
+    this.#scheduler.dispatch('want')
   }
 
   /** Calls the subscribers of the outbox and of its transactions, if anything has changed since the last call. */
@@ -363,7 +363,7 @@ export class Mutations {
     const { listener } = this.#options
     return {
       ...listener,
-      queued: () => this.#scheduler.tell('want'),
+      queued: () => this.#scheduler.dispatch('want'),
       restored: (transaction, lost) => {
         this.#undoStack.replace(lost, transaction)
         this.#rejected.restored(transaction)

@@ -1,6 +1,5 @@
 import type { RejectedError } from '../base/errors.ts'
 import type { OutboxWritten } from '../persistence/outbox.ts'
-import type { RowChange } from '../protocol/fold.ts'
 import type { Replica } from '../records/replica.ts'
 import { type Effect, effectsOf } from './inverse.ts'
 import type { Outbox } from './outbox.ts'
@@ -15,7 +14,8 @@ export type Rejection = readonly [LocalTransaction, RejectedError]
 
 /**
  * Applies the transactions of the outbox on top of the data, in order, except rejected ones. Transactions are added,
- * removed and rejected here, so that the outbox and the shown records change in one step.
+ * removed and rejected here, so that the outbox and the shown records change in one step. Those that new data contains
+ * are removed with it, by `Acknowledgements`.
  */
 export class OptimisticUpdates {
   readonly #options: OptimisticUpdatesOptions
@@ -91,24 +91,16 @@ export class OptimisticUpdates {
     }
   }
 
-  /** Shows `changes` of the data and removes the updates of `settled`. */
-  change(changes: readonly RowChange[], settled: readonly LocalTransaction[]): void {
-    if (changes.length + settled.length > 0) this.#show('delta', settled, [], changes)
-  }
-
-  /**
-   * Removes the updates of `gone`, applies `changes`, and adds the updates of `added` on top of all others, in order.
-   */
+  /** Removes the updates of `gone`, and adds the updates of `added` on top of all others, in order. */
   #show(
     kind: 'delta' | 'mutation',
     gone: readonly LocalTransaction[],
     added: readonly LocalTransaction[],
-    changes: readonly RowChange[] = [],
   ): void {
     this.note(gone)
     const active = added.filter(({ state }) => state !== 'rejected')
     this.#options.replica.apply(
-      changes,
+      [],
       { remove: [...gone, ...added].map(({ id }) => id), add: active.map(({ record }) => record) },
       kind,
     )

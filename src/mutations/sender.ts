@@ -1,4 +1,11 @@
-import { type HttpError, isSyncError, ProtocolError, RejectedError, toError } from '../base/errors.ts'
+import {
+  ConfigurationError,
+  type HttpError,
+  isSyncError,
+  ProtocolError,
+  RejectedError,
+  toError,
+} from '../base/errors.ts'
 import type { CallerCheck } from '../network/caller-check.ts'
 import { type TxFailure, txFailureOf } from '../network/failure.ts'
 import type { Transport } from '../network/transport.ts'
@@ -80,28 +87,25 @@ export class Sender {
 
   /** Resolves with `false` if the batch has to be sent in halves. */
   async #send(batch: readonly LocalTransaction[], signal: AbortSignal): Promise<boolean> {
-    const { transport, codec, callerCheck, hasWas, review, listener } = this.#options
-    /** The transactions in the request; `undefined` until the request goes out. */
+    const { transport, callerCheck, hasWas, review, listener } = this.#options
+    /** The transactions in the request; `undefined` until they are marked. */
     let sent: readonly LocalTransaction[] | undefined
     try {
-      const body = await transport.transact(async () => {
-        for (const transaction of batch)
-          if (!transaction.wasSent) review(transaction, this.#hasWas || hasWas())
-        sent = await this.#mark(batch)
-        if (sent.length === 0) throw new Error('Nothing is left to send.')
-        return codec.encode(sent.map(wireOf))
-      }, signal)
-      const { sid, epoch, caller, features, results } = this.#read(body, sent ?? [])
+      const post = await transport.prepareTx(signal)
+      for (const transaction of batch) if (!transaction.wasSent) review(transaction, this.#hasWas || hasWas())
+      sent = await this.#mark(batch)
+      if (sent.length === 0) return true
+      const body = await post(await this.#encode(sent))
+      const { sid, epoch, caller, features, results } = this.#read(body, sent)
       callerCheck.check(caller)
       this.#hasWas = features?.includes('was') === true
       this.#small = 0
       this.#refuseOtherEpoch(epoch)
       const byId = new Map(results.map((result) => [result.id, result]))
-      for (const transaction of sent ?? []) this.#settle(transaction, sid, epoch, byId.get(transaction.id))
+      for (const transaction of sent) this.#settle(transaction, sid, epoch, byId.get(transaction.id))
       if (batch.some(({ id }) => byId.has(id))) return true
       throw new ProtocolError('bad_envelope', 'The response has no result for any sent transaction.')
     } catch (error) {
-      if (sent?.length === 0) return true
       const failure = txFailureOf(error, sent?.length ?? batch.length)
       const [first] = sent ?? []
       const code = failure.kind === 'rejected' ? failure.code : undefined
@@ -146,6 +150,19 @@ export class Sender {
   #refuseOtherEpoch(epoch: string | undefined): void {
     if (!isOtherEpoch(this.#options.position() ?? {}, epoch)) return
     throw new ProtocolError('discontinuous', 'The response is from another history than the data.')
+  }
+
+  /** The body of a request. Throws a ConfigurationError if the codec fails. */
+  async #encode(sent: readonly LocalTransaction[]): Promise<string> {
+    const { codec } = this.#options
+    try {
+      const json: string | undefined = JSON.stringify(await codec.encode(sent.map(wireOf)))
+      if (json === undefined) throw new Error('it returned nothing.')
+      return json
+    } catch (cause) {
+      const message = `\`transactionCodec\` failed: ${toError(cause).message}`
+      throw new ConfigurationError('transactionCodec', message, { cause })
+    }
   }
 
   #read(body: unknown, sent: readonly LocalTransaction[]): TxResponse {

@@ -17,7 +17,6 @@ import type { Outbox } from './outbox.ts'
 import type { OutboxLog } from './outbox-log.ts'
 import type { Rollback, RollbackListener } from './rollback.ts'
 import { LocalTransaction, stateOf, type TransactionHost } from './transaction.ts'
-import type { TransactionMaker } from './transaction-maker.ts'
 import type { ExportedOutbox } from './writer.ts'
 
 export interface StoredTransactionsOptions {
@@ -27,7 +26,7 @@ export interface StoredTransactionsOptions {
   readonly outbox: Outbox
   readonly optimisticUpdates: OptimisticUpdates
   readonly log: OutboxLog
-  readonly host: TransactionHost & Pick<TransactionMaker, 'found'>
+  readonly host: TransactionHost
   readonly rollback: Rollback
   readonly models: Models
   readonly acknowledgements: Acknowledgements
@@ -225,7 +224,10 @@ export class StoredTransactions {
     if (found.length === 0) return
     for (const { t } of found.flatMap(({ record }) => record.ops)) use(t)
     optimisticUpdates.found(found, faults)
-    for (const transaction of found) host.found(transaction)
+    for (const transaction of found) {
+      const { undoes } = transaction.record
+      if (undoes !== undefined) transaction.undoes = outbox.get(undoes)
+    }
     // A transaction that cannot be migrated stays in the outbox as a rejected one.
     for (const [transaction, fault] of faults) rollback.reject(transaction, fault)
     listener.queued()

@@ -19,12 +19,7 @@ import type { OptimisticUpdates } from './optimistic-updates.ts'
 import { isSent, isUnsent, type Outbox } from './outbox.ts'
 import type { OutboxLog } from './outbox-log.ts'
 import type { Rollback, RollbackListener } from './rollback.ts'
-import {
-  LocalTransaction,
-  type TouchedRecord,
-  type Transaction,
-  type TransactionHost,
-} from './transaction.ts'
+import { LocalTransaction, type TouchedRecord, type TransactionHost } from './transaction.ts'
 import type { UndoHost } from './undo-stack.ts'
 import type { MutateOptions } from './writer.ts'
 
@@ -51,17 +46,13 @@ export interface TransactionMakerOptions {
   readonly listener: Pick<RollbackListener, 'queued'>
 }
 
-type AddOptions = MutateOptions & Pick<OutboxRecord, 'replaces' | 'isUndo' | 'undoes'>
+type AddOptions = MutateOptions &
+  Pick<OutboxRecord, 'replaces' | 'isUndo'> &
+  Partial<Pick<LocalTransaction, 'undoes'>>
 
 /** Makes the user's transactions: adds them to the outbox, shows them, and stores them. */
 export class TransactionMaker implements TransactionHost, UndoHost {
   readonly #options: TransactionMakerOptions
-  /** The rejected transaction that each retry replaces. */
-  readonly #replaced = new WeakMap<LocalTransaction, LocalTransaction>()
-  /** For each rejected or undone transaction, the transaction that replaced it. */
-  readonly #rewrittenAs = new WeakMap<Transaction, LocalTransaction>()
-  /** The transaction that each undo takes back. */
-  readonly #undoOf = new WeakMap<Transaction, LocalTransaction>()
   /** The last transaction, until its write to the disk begins. */
   #unwritten: LocalTransaction | undefined
   #drafting = false
@@ -90,10 +81,8 @@ export class TransactionMaker implements TransactionHost, UndoHost {
    * `written`.
    */
   replace(old: LocalTransaction, written: Draft, isUndo?: boolean): LocalTransaction {
-    const transaction = this.#add(written, { ...this.#optionsOf(old.record), isUndo }, old)
-    const undone = this.#undoOf.get(old)
-    if (undone) this.#undoOf.set(transaction, undone)
-    return transaction
+    const undoes = isUndo ? this.#undoneBy(old) : undefined
+    return this.#add(written, { ...this.#optionsOf(old.record), isUndo, undoes }, old)
   }
 
   undo(transaction: LocalTransaction): Promise<LocalTransaction | undefined> {
@@ -110,15 +99,7 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     const { rows } = this.#options
     const written = leftOn(inverseOf(this.#effectsOf(transaction), rows), rows)
     if (written.ops.length === 0) return undefined
-    const inverse = this.#add(written, {
-      label,
-      group,
-      requires: [transaction],
-      isUndo: true,
-      undoes: transaction.id,
-    })
-    this.#undoOf.set(inverse, transaction)
-    return inverse
+    return this.#add(written, { label, group, requires: [transaction], isUndo: true, undoes: transaction })
   }
 
   /**
@@ -147,16 +128,6 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     })
   }
 
-  /**
-   * Call when `transaction` was read from the disk. If it is an undo, connects it with the transaction that it takes
-   * back.
-   */
-  found(transaction: LocalTransaction): void {
-    const { undoes } = transaction.record
-    const undone = undoes === undefined ? undefined : this.#options.outbox.get(undoes)
-    if (undone) this.#undoOf.set(transaction, undone)
-  }
-
   /** Whether `transaction` undoes a rejected transaction, so that there is nothing to undo. */
   undoesRejected(transaction: LocalTransaction): boolean {
     const state = this.#undoneBy(transaction)?.state
@@ -168,13 +139,13 @@ export class TransactionMaker implements TransactionHost, UndoHost {
    * one.
    */
   undoesRewritten(transaction: LocalTransaction): boolean {
-    return this.#undoneBy(transaction) !== this.#undoOf.get(transaction)
+    return transaction.undoes?.rewrittenAs !== undefined
   }
 
   /** The transaction that `transaction` undoes, or the last one that replaced it. */
-  #undoneBy(transaction: LocalTransaction): LocalTransaction | undefined {
-    let undone = this.#undoOf.get(transaction)
-    for (let next = undone; next; next = this.#rewrittenAs.get(next)) undone = next
+  #undoneBy({ undoes }: LocalTransaction): LocalTransaction | undefined {
+    let undone = undoes
+    while (undone?.rewrittenAs) undone = undone.rewrittenAs
     return undone
   }
 
@@ -250,8 +221,8 @@ export class TransactionMaker implements TransactionHost, UndoHost {
    */
   #add(written: Draft, options: AddOptions, old?: LocalTransaction): LocalTransaction {
     const { clock, ids, outbox, optimisticUpdates, models } = this.#options
-    const { requires = [], ...rest } = options
-    const links = linksOf(written.ops, outbox, requires, (one) => this.#rewrittenAs.get(one))
+    const { requires = [], undoes, ...rest } = options
+    const links = linksOf(written.ops, outbox, requires)
     const isEmpty = written.ops.length === 0
     const joined = isEmpty || old ? undefined : this.#join({ ...written, ...links }, options)
     if (joined) return joined
@@ -266,16 +237,17 @@ export class TransactionMaker implements TransactionHost, UndoHost {
       ...this.#position(),
       version: models.version,
       retryOf: rejected?.id,
+      undoes: undoes?.id,
     }
     const transaction = new LocalTransaction(
       record,
       isEmpty ? { name: 'synced', sid: record.since } : { name: 'writing' },
       this,
     )
-    if (rejected) this.#replaced.set(transaction, rejected)
-    if (old && !isEmpty) this.#rewrittenAs.set(old, transaction)
+    transaction.undoes = undoes
+    if (old && !isEmpty) old.rewrittenAs = transaction
     if (!isEmpty) this.#unwritten = rejected ? undefined : transaction
-    if (!isEmpty || rejected) void this.#store(transaction)
+    if (!isEmpty || rejected) void this.#store(transaction, rejected)
     optimisticUpdates.exchange(rejected ? [rejected] : [], isEmpty ? [] : [transaction])
     rejected?.dispatch({ type: 'discard' })
     return transaction
@@ -297,14 +269,15 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     return last
   }
 
-  async #store(transaction: LocalTransaction): Promise<void> {
+  async #store(transaction: LocalTransaction, rejected: LocalTransaction | undefined): Promise<void> {
     const { rollback, reporter, listener } = this.#options
     try {
-      if (!(await this.#put(transaction))) return rollback.withdraw(transaction)
+      if (!(await this.#put(transaction, rejected))) return rollback.withdraw(transaction)
     } catch (thrown) {
       const error = toStorageError(thrown)
-      if (!this.#isSentUnstored(transaction, error)) {
-        rollback.fail(transaction, error, this.#replaced.get(transaction))
+      // If it replaces a rejected one, that one stays on the disk, and the user decides again.
+      if (rejected || !this.#isSentUnstored(transaction, error)) {
+        rollback.fail(transaction, error, rejected)
         return
       }
       reporter.error(error)
@@ -315,13 +288,12 @@ export class TransactionMaker implements TransactionHost, UndoHost {
   }
 
   /**
-   * Writes a transaction to the disk. Resolves with `false` if another client of the same data has discarded or retried
-   * the transaction that it replaces.
+   * Writes a transaction to the disk, in place of the `rejected` one that it replaces. Resolves with `false` if another
+   * client of the same data has discarded or retried that one.
    */
-  async #put(transaction: LocalTransaction): Promise<boolean> {
+  async #put(transaction: LocalTransaction, rejected: LocalTransaction | undefined): Promise<boolean> {
     const { log, optimisticUpdates } = this.#options
     const { id, record, state } = transaction
-    const rejected = this.#replaced.get(transaction)
     const written = await (rejected
       ? log.change({
           put: state === 'writing' ? [record] : [],
@@ -336,12 +308,9 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     return written.refused.size === 0
   }
 
-  /**
-   * Whether to send the transaction from memory because the store did not accept it. A replacement of a rejected
-   * transaction is not sent: the rejected one stays on the disk, and the user decides again.
-   */
+  /** Whether to send the transaction from memory because the store did not accept it. */
   #isSentUnstored(transaction: LocalTransaction, error: SyncError): boolean {
-    if (this.#replaced.has(transaction) || error.code === 'signed_out') return false
+    if (error.code === 'signed_out') return false
     if (!this.#options.canSend() || !transaction.dispatch({ type: 'unstored', error })) return false
     // With this key, the transaction stays before transactions that are stored later.
     const { last } = this.#options.outbox

@@ -86,6 +86,10 @@ interface Promises {
 }
 
 export class LocalTransaction implements Transaction {
+  /** The transaction that this one undoes. `record.undoes` finds it again after a restart, while it is pending. */
+  undoes: LocalTransaction | undefined
+  /** The transaction that this one, rejected or cancelled, was written again as. */
+  rewrittenAs: LocalTransaction | undefined
   readonly #host: TransactionHost
   /** Made on demand, as the promises are: there may be many thousands of transactions. */
   #emitter: Emitter<{ change: Transaction }> | undefined
@@ -171,11 +175,6 @@ export class LocalTransaction implements Transaction {
     return this.#record
   }
 
-  /** Whether it has not settled yet. */
-  get isPending(): boolean {
-    return isPending(this.#state)
-  }
-
   /** Whether the disk has the transaction. */
   get isStored(): boolean {
     return this.#isDurable
@@ -208,7 +207,7 @@ export class LocalTransaction implements Transaction {
   /** Applies `event`. Returns whether the state has changed. */
   dispatch(event: TransactionEvent): boolean {
     // A transaction that was rejected before it was stored never becomes durable.
-    if (event.type === 'stored' && this.isPending) this.#isDurable = true
+    if (event.type === 'stored' && isPending(this.#state)) this.#isDurable = true
     const { state } = nextTransactionState(this.#state, event)
     if (state === this.#state) {
       this.#settle()

@@ -1,5 +1,5 @@
 import type { Environment } from '../base/environment.ts'
-import { ConfigurationError, NetworkError, ProtocolError, toError } from '../base/errors.ts'
+import { ConfigurationError, NetworkError, ProtocolError } from '../base/errors.ts'
 import type { Debug } from '../base/logger.ts'
 import { yieldAfter } from '../base/turns.ts'
 import { type DeltaMessage, readDelta } from '../protocol/delta.ts'
@@ -9,7 +9,7 @@ import { type Credential, type Credentials, headersOf } from './credentials.ts'
 import { type Endpoints, redactUrl, withQuery } from './endpoints.ts'
 import { failureOf } from './failure.ts'
 import { redactError } from './redact-error.ts'
-import { type PendingRequest, runRequest } from './request.ts'
+import { beginRequest, type PendingRequest } from './request.ts'
 import { errorOf } from './response-error.ts'
 import { readSnapshot } from './snapshot.ts'
 import type { Transport } from './transport.ts'
@@ -53,23 +53,27 @@ export function createTransport(options: TransportOptions): Transport {
   const { clock } = environment
   const { callerCheck } = credentials
 
-  /** Runs `body` with the current credential. */
-  const run = <T>(signal: AbortSignal | undefined, body: (request: Request) => Promise<T>): Promise<T> =>
-    runRequest(clock, signal, async (call) => {
-      const credential = await call.wait(credentials.get(), answerMs, 'Getting credentials')
-      return body({ ...call, credential })
-    })
+  /** Runs `body` with the credential of `prepared`; without it, with the current one. */
+  const run = async <T>(
+    signal: AbortSignal | undefined,
+    body: (request: Request) => Promise<T>,
+    prepared?: Request,
+  ): Promise<T> => {
+    const call = beginRequest(clock, signal)
+    try {
+      const { credential } = prepared ?? {
+        credential: await call.wait(credentials.get(), answerMs, 'Getting credentials'),
+      }
+      return await body({ ...call, credential })
+    } finally {
+      call.end()
+    }
+  }
 
-  /** Sends a GET, or a POST with `body`. Resolves with the response if its status is 2xx. */
-  const ask = async (
-    call: Request,
-    url: string,
-    beginMs: number,
-    body?: () => Promise<string>,
-  ): Promise<Response> => {
+  /** Sends a GET, or a POST of `json`. Resolves with the response if its status is 2xx. */
+  const ask = async (call: Request, url: string, beginMs: number, json?: string): Promise<Response> => {
     const { credential, signal } = call
     const address = redactUrl(url)
-    const json = await body?.()
     const post = json !== undefined && { method: 'POST', body: json }
     const type = post && { 'Content-Type': 'application/json' }
     const send = async () =>
@@ -98,8 +102,8 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   /** Sends a request and resolves with the text of the response. */
-  const askForText = async (call: Request, url: string, body?: () => Promise<string>): Promise<string> =>
-    readText(await ask(call, url, answerMs, body), call, textMs)
+  const askForText = async (call: Request, url: string, json?: string): Promise<string> =>
+    readText(await ask(call, url, answerMs, json), call, textMs)
 
   const askForDelta = async (call: Request, since: number): Promise<DeltaMessage> => {
     const text = await askForText(call, withQuery(endpoints.deltaUrl, 'since', since))
@@ -120,7 +124,7 @@ export function createTransport(options: TransportOptions): Transport {
         return readSnapshot({ response, call, clock, checkCaller }, sink)
       }),
     delta: (since, signal) => run(signal, (call) => askForDelta(call, since)),
-    transact: (body, signal) =>
+    prepareTx: (signal) =>
       run(signal, async (call) => {
         const { txUrl } = endpoints
         if (txUrl === undefined) throw new ConfigurationError('endpoints.txUrl', noTxUrl)
@@ -133,22 +137,8 @@ export function createTransport(options: TransportOptions): Transport {
               : error
           })
         }
-        return parseJson(await askForText(call, txUrl, () => jsonOf(body)), 'The response')
+        return (json) =>
+          run(signal, async (post) => parseJson(await askForText(post, txUrl, json), 'The response'), call)
       }),
-  }
-}
-
-async function jsonOf(body: () => unknown): Promise<string> {
-  try {
-    const json: string | undefined = JSON.stringify(await body())
-    // Without a body, the request would be a GET, and its response would say nothing about the transactions.
-    if (!json) throw new Error('`encode` returned nothing.')
-    return json
-  } catch (cause) {
-    throw new ConfigurationError(
-      'transactionCodec',
-      `\`transactionCodec\` failed: ${toError(cause).message}`,
-      { cause },
-    )
   }
 }

@@ -89,10 +89,10 @@ export function createRealtimeSocket(options: RealtimeSocketOptions): RealtimeSo
       case 'rest':
         end()
         break
-      case 'tell opened':
+      case 'report opened':
         listener.opened()
         break
-      case 'tell lost':
+      case 'report lost':
         listener.lost({ wasOpen: effect.wasOpen, code: effect.code })
     }
   }

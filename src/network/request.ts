@@ -12,14 +12,12 @@ export interface PendingRequest {
    * message.
    */
   wait<T>(promise: Promise<T>, ms: number, what: string): Promise<T>
+  /** Call at the end. Throws the reason of the caller if that has aborted, whatever the result is. */
+  end(): void
 }
 
-/** Runs `body`. Rejects with the reason of `signal` as soon as `signal` is aborted and `body` waits. */
-export async function runRequest<T>(
-  clock: Clock,
-  signal: AbortSignal | undefined,
-  body: (call: PendingRequest) => Promise<T>,
-): Promise<T> {
+/** Begins a request. Throws the reason of `signal` if it is aborted; `wait` rejects with the reason later on. */
+export function beginRequest(clock: Clock, signal: AbortSignal | undefined): PendingRequest {
   signal?.throwIfAborted()
   const controller = new AbortController()
   let giveUp: (reason: unknown) => void = () => {}
@@ -27,7 +25,7 @@ export async function runRequest<T>(
     giveUp(signal?.reason)
     controller.abort()
   })
-  const call: PendingRequest = {
+  return {
     signal: controller.signal,
     wait(promise, ms, what) {
       // A promise for each wait: a single one for the whole request would collect a reaction for every part that is
@@ -39,13 +37,10 @@ export async function runRequest<T>(
       const late = () => new NetworkError('timeout', `${what} took longer than ${ms / 1000} s.`)
       return withDeadline(clock, ms, Promise.race([givenUp, promise]), late)
     },
-  }
-  try {
-    return await body(call)
-  } finally {
-    undo()
-    controller.abort()
-    // A caller that has aborted gets its own reason, whatever the result of the body.
-    signal?.throwIfAborted()
+    end() {
+      undo()
+      controller.abort()
+      signal?.throwIfAborted()
+    },
   }
 }

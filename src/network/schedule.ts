@@ -33,6 +33,9 @@ export interface ScheduleOptions<Result> {
   readonly onChange: () => void
 }
 
+/** Starts a schedule, or may call for a run: see {@link ScheduleEvent}. */
+export type ScheduleSignal = 'start' | 'want' | 'hurry' | 'resume' | 'renew'
+
 /** The longest wait that a server can ask for, in ms. */
 const maxFloorMs = 3_600_000
 
@@ -58,7 +61,7 @@ export class Schedule<Result> {
       options.name,
       options.debug,
     )
-    this.#retry = new Timer(options.environment.clock, () => this.#dispatch({ type: 'due' }))
+    this.#retry = new Timer(options.environment.clock, () => this.#handle({ type: 'due' }))
   }
 
   get phase(): ScheduleState['name'] {
@@ -86,16 +89,15 @@ export class Schedule<Result> {
     return this.phase === 'waiting' ? this.#retry.at : undefined
   }
 
-  /** Starts the schedule, or reports something that may call for a run; see {@link ScheduleEvent}. */
-  tell(type: 'start' | 'want' | 'hurry' | 'resume' | 'renew'): void {
+  dispatch(type: ScheduleSignal): void {
     // Timers stop while a machine sleeps, so a wait may be over before its timer fires.
     if (type === 'hurry' && this.#retry.at <= this.#options.environment.clock.now()) this.#retry.set(0)
-    this.#dispatch({ type })
+    this.#handle({ type })
   }
 
   /** Resolves with the result of the current run, or of a new one. Runs in any phase. A failure is not tried again. */
   ask(): Promise<Result> {
-    this.#dispatch({ type: 'ask' })
+    this.#handle({ type: 'ask' })
     return this.#current?.result ?? Promise.reject(stopped())
   }
 
@@ -103,11 +105,11 @@ export class Schedule<Result> {
   async stop(): Promise<void> {
     const current = this.#current
     this.#failure = undefined
-    this.#dispatch({ type: 'stop' })
+    this.#handle({ type: 'stop' })
     await current?.result.catch(() => {})
   }
 
-  #dispatch(event: ScheduleEvent): void {
+  #handle(event: ScheduleEvent): void {
     this.#machine.dispatch(event)
     this.#options.onChange()
   }
@@ -156,7 +158,7 @@ export class Schedule<Result> {
 
   #succeed(result: Result): void {
     this.#failure = undefined
-    this.#dispatch({ type: 'done', proven: this.#options.proves(result) })
+    this.#handle({ type: 'done', proven: this.#options.proves(result) })
   }
 
   #fail(error: SyncError): void {
@@ -166,8 +168,8 @@ export class Schedule<Result> {
     const asked = failure.kind === 'other' ? failure.retryAfterMs : undefined
     const floorMs = this.#options.floorMs?.(error) ?? asked
     if (floorMs === undefined && failure.kind === 'unauthenticated')
-      this.#dispatch({ type: 'refused', wasUnreached })
-    else this.#dispatch({ type: 'failed', floorMs: Math.min(floorMs ?? 0, maxFloorMs) })
+      this.#handle({ type: 'refused', wasUnreached })
+    else this.#handle({ type: 'failed', floorMs: Math.min(floorMs ?? 0, maxFloorMs) })
     this.#options.onFailure(error)
   }
 }

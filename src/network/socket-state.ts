@@ -36,8 +36,8 @@ export type SocketEffect =
   | { readonly type: 'connect' }
   | { readonly type: 'wait'; readonly until: number }
   | { readonly type: 'rest' }
-  | { readonly type: 'tell opened' }
-  | { readonly type: 'tell lost'; readonly wasOpen: boolean; readonly code: number }
+  | { readonly type: 'report opened' }
+  | { readonly type: 'report lost'; readonly wasOpen: boolean; readonly code: number }
 
 /**
  * The backoff after losing an open socket. A server that restarts loses all clients at once; a longer wait spreads
@@ -55,7 +55,7 @@ const table: TransitionTable<SocketMachineState, SocketEvent, SocketEffect> = {
     stop: rest,
     opened: ({ failures }) => ({
       state: { name: 'open', failures, offline: false },
-      effects: [{ type: 'tell opened' }],
+      effects: [{ type: 'report opened' }],
     }),
     lost: wait,
   },
@@ -92,7 +92,7 @@ function wait(
     state: { name: 'waiting', failures: failures + 1, retryAt },
     effects: [
       { type: 'wait', until: retryAt },
-      { type: 'tell lost', wasOpen, code },
+      { type: 'report lost', wasOpen, code },
     ],
   }
 }
@@ -108,6 +108,6 @@ function connect(failures: number): SocketStep {
 function renew({ failures }: { readonly failures: number }): SocketStep {
   return {
     state: { name: 'opening', failures },
-    effects: [{ type: 'connect' }, { type: 'tell lost', wasOpen: true, code: 0 }],
+    effects: [{ type: 'connect' }, { type: 'report lost', wasOpen: true, code: 0 }],
   }
 }

@@ -19,11 +19,11 @@ export interface Transport {
   /** Fetches the changes made after `since`. */
   delta(since: number, signal?: AbortSignal): Promise<DeltaMessage>
   /**
-   * Sends the result of `body` as JSON to the address for transactions. Calls `body` once there are credentials, right
-   * before the request. Resolves with the JSON of the response. Rejects with a ConfigurationError if `body` throws or
-   * returns nothing, or if there is no address.
+   * Prepares a request with transactions: gets credentials, and reads whose they are if that is not known. Resolves with
+   * the function that sends such a request, whose body is `json`, and resolves with the JSON of the response. Rejects
+   * with a ConfigurationError if there is no address for transactions.
    */
-  transact(body: () => unknown, signal?: AbortSignal): Promise<unknown>
+  prepareTx(signal?: AbortSignal): Promise<(json: string) => Promise<unknown>>
 }
 
 export interface SnapshotSink {

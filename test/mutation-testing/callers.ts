@@ -179,7 +179,7 @@ export const callers: readonly Mutation[] = [
     test: 'test/client/unauthenticated.test.ts',
     name: 'invariant 48: a refreshed token drops no frame',
     file: 'src/engine/feed.ts',
-    from: "this.#options.listener.missing('hurry')",
+    from: "this.#options.listener.fetchNeeded('hurry')",
     to: '',
   },
 ]

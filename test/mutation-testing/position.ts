@@ -48,7 +48,7 @@ export const position: readonly Mutation[] = [
     test: 'test/client/realtime.test.ts',
     name: 'invariant 2: 103 never pushed loses nothing',
     file: 'src/engine/on-push.ts',
-    from: "else if (outcome.want === 'confirm') parts.polls.missing('confirm')",
+    from: "else if (outcome.want === 'confirm') parts.polls.fetch('confirm')",
     to: '',
   },
   {
@@ -72,8 +72,8 @@ export const position: readonly Mutation[] = [
     test: 'test/client/realtime.test.ts',
     name: 'invariant 4: one delta is fetched from the position, even if nothing changed',
     file: 'src/engine/feed.ts',
-    from: "this.#options.listener.missing('hurry')",
-    to: "if (!this.#options.copy.position) this.#options.listener.missing('hurry')",
+    from: "this.#options.listener.fetchNeeded('hurry')",
+    to: "if (!this.#options.copy.position) this.#options.listener.fetchNeeded('hurry')",
   },
   {
     invariant: 5,
@@ -112,8 +112,8 @@ export const position: readonly Mutation[] = [
     test: 'test/client/reset.test.ts',
     name: 'invariant 8, invariant 10: removes absent records in the same step in which the position changes',
     file: 'src/engine/local-copy.ts',
-    from: 'this.#replica.swap(staging, lift)',
-    to: 'setTimeout(() => this.#replica.swap(staging, lift))',
+    from: 'this.#replica.swap(staging, remove)',
+    to: 'this.#options.clock.after(0, () => this.#replica.swap(staging, remove))',
   },
   {
     invariant: 9,

@@ -71,8 +71,8 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/storage.test.ts',
     name: 'invariant 18: a transaction is reported as durable only once it is on disk',
     file: 'src/mutations/transaction-maker.ts',
-    from: 'if (!(await this.#put(transaction))) return rollback.withdraw(transaction)',
-    to: 'void this.#put(transaction)',
+    from: 'if (!(await this.#put(transaction, rejected))) return rollback.withdraw(transaction)',
+    to: 'void this.#put(transaction, rejected)',
   },
   {
     invariant: 18,

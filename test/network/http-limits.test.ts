@@ -27,7 +27,7 @@ describe('limits', () => {
 
   test('a response to a large request gets more time, for slow uplinks', async () => {
     const made = setup(never)
-    const result = outcomeOf(made.transport.transact(() => 'x'.repeat(256_000)))
+    const result = outcomeOf(made.transport.prepareTx().then((post) => post('x'.repeat(256_000))))
     await made.clock.advance(89_999)
     expect(result.settled).toBe(false)
     await made.clock.advance(1)

@@ -24,17 +24,14 @@ describe('a request', () => {
     })
   })
 
-  test('with transactions is not sent without transactions or without an address', async () => {
+  test('with transactions is not sent without an address', async () => {
     const made = setup(() => json({ sid: 9, results: [] }))
-    await expect(made.transport.transact(() => undefined)).rejects.toMatchObject({
-      option: 'transactionCodec',
-    })
     const reads = createTransport({
       environment: made,
       endpoints: { ...endpoints, txUrl: undefined },
       credentials: createCredentials({}),
     })
-    await expect(reads.transact(() => ({ txs: [] }))).rejects.toMatchObject({ option: 'endpoints.txUrl' })
+    await expect(reads.prepareTx()).rejects.toMatchObject({ option: 'endpoints.txUrl' })
     expect(made.calls).toEqual([])
   })
 

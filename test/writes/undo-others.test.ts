@@ -1,6 +1,7 @@
 import { memoryStore, type SyncClientOptions, standardTxCodec, type TxCodec, type TxOp } from 'instep'
 import { describe, expect, test } from 'vitest'
 import { ownServer } from '../support/own-server.ts'
+import { at, failure, inStep } from '../support/test-backend.ts'
 
 const old = { title: 'old', note: 'n' }
 
@@ -313,11 +314,13 @@ test('undo of a put restores the record, even if one delta brought the put and t
   expect((await server.rows('ada')).map(({ p }) => p)).toMatchObject([{ title: 'old', note: 'mine' }])
 })
 
+/** What a server does that stores titles in capitals. */
+const upper = (op: TxOp): TxOp =>
+  op.op === 'u' && typeof op.p.title === 'string'
+    ? { ...op, p: { ...op.p, title: op.p.title.toUpperCase() } }
+    : op
+
 test('an undo that is sent after a restart reverts the fields that the server set', async () => {
-  const upper = (op: TxOp): TxOp =>
-    op.op === 'u' && typeof op.p.title === 'string'
-      ? { ...op, p: { ...op.p, title: op.p.title.toUpperCase() } }
-      : op
   const server = ownServer({ prepare: upper })
   await server.write([{ op: 'i', t: 'Item', id: 'i1', p: { title: 'OLD' } }], 'ada')
   const device = server.device()
@@ -340,4 +343,25 @@ test('an undo that is sent after a restart reverts the fields that the server se
   server.release()
   await server.settle()
   expect((await server.rows('ada'))[0]?.p.title).toBe('OLD')
+})
+
+test('an undo that is sent after a restart does so, too, if its write was rejected and merged before', async () => {
+  const merge: SyncClientOptions['merge'] = () => (m) => m.update('Note', '1', { title: 'mine' })
+  const { backend, device, client } = await inStep({ 1: { title: 'OLD' } }, { merge }, { prepare: upper })
+  backend.push = () => {}
+  backend.intercept = at('tx', () => backend.wait(500).then(() => failure(422, 'invalid')))
+  const tx = client.mutate((m) => m.update('Note', '1', { title: 'mine' }))
+  await backend.clock.advance(200)
+  await tx.undo()
+  // From the next request for transactions on, the data comes only after the restart.
+  backend.intercept = at('tx', (_, pass) => {
+    backend.intercept = at('delta', () => new Promise(() => {}))
+    return pass()
+  })
+  await backend.clock.advance(20_000)
+  expect(client.outbox.list().map(({ state }) => state)).toEqual(['accepted', 'queued'])
+  backend.intercept = (_, pass) => pass()
+  await device.restart({ merge })
+  await backend.clock.advance(5_000)
+  expect(await backend.rows()).toEqual({ 1: { title: 'OLD' } })
 })
