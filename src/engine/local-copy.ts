@@ -4,7 +4,7 @@ import type { Debug } from '../base/logger.ts'
 import { yieldAfter } from '../base/turns.ts'
 import type { Acknowledgements } from '../mutations/acknowledgements.ts'
 import type { CallerCheck } from '../network/caller-check.ts'
-import type { JournalEntry, Restored } from '../persistence/database.ts'
+import type { Restored } from '../persistence/database.ts'
 import type { Disk } from '../persistence/disk.ts'
 import type { PageSink } from '../persistence/page-sink.ts'
 import type { Repair } from '../persistence/repair.ts'
@@ -243,13 +243,12 @@ export class LocalCopy {
     const canStore = this.#bridged === undefined
     const { confirmed } = state
     const results = asked?.results ?? 0
-    // The disk works while the data is applied.
-    if (canStore && entry && asked)
-      this.disk.record({ ...entry, ends: acknowledgements.endsAt(confirmed, results) })
+    const stored = canStore && entry && { ...entry, ends: acknowledgements.endsAt(confirmed, results) }
+    // The disk works while the data is applied. A push is shown first, since no caller waits for its storing.
+    if (stored && asked) this.disk.record(stored)
     if (isApplied) acknowledgements.change(changes(), confirmed, results)
+    if (stored && !asked) this.disk.record(stored, true)
     if (!canStore) this.#bridge(delta, outcome, asked)
-    // A push is shown first, since no caller waits for its storing.
-    else if (entry && !asked) this.#record(entry, true)
     return outcome
   }
 
@@ -346,13 +345,10 @@ export class LocalCopy {
       this.#storedTo = undefined
       this.disk.resume()
       const ops = framesOf(delta, () => false)
-      this.#record({ since, sid, ops, epoch, owesRepair: broken.length > 0 || entry?.owesRepair })
+      const owesRepair = broken.length > 0 || entry?.owesRepair
+      const ends = this.#options.acknowledgements.toEnd
+      this.disk.record({ since, sid, ops, epoch, owesRepair, ends })
     } else this.#continue(since)
-  }
-
-  /** Stores `entry`, and the ends of the transactions that the data contains. */
-  #record(entry: JournalEntry, later?: boolean): void {
-    this.disk.record({ ...entry, ends: this.#options.acknowledgements.toEnd }, later)
   }
 
   /** Stores the user who owns the data. Call before storing the data. Never rejects. */

@@ -70,7 +70,7 @@ function notifyListeners(parts: Parts): void {
   const { board, events, mutations, options } = parts
   const { replica } = options
   replica.notify()
-  const change = events.has('change') ? replica.takeChange() : replica.dropChange()
+  const change = replica.takeChange(events.has('change'))
   if (change) events.emit('change', { ...change, lastSyncId: board.status.lastSyncId })
   board.notify()
   mutations.notify()
@@ -79,7 +79,7 @@ function notifyListeners(parts: Parts): void {
 
 /** Listeners have caused too many commits. */
 function onLoop({ options, events }: Parts): void {
-  const message = 'Listeners changed data or status 100 times in a row; one may write each time it is called.'
+  const message = 'Listeners changed data or status 100 times in a row.'
   const error = new SyncError('SyncError', 'listener_loop', message)
   options.logger.warn(message, { error })
   events.emit('error', error)

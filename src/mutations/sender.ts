@@ -157,7 +157,7 @@ export class Sender {
     const { codec } = this.#options
     try {
       const json: string | undefined = JSON.stringify(await codec.encode(sent.map(wireOf)))
-      if (json === undefined) throw new Error('it returned nothing.')
+      if (json === undefined) throw new Error('`encode` returned nothing.')
       return json
     } catch (cause) {
       const message = `\`transactionCodec\` failed: ${toError(cause).message}`

@@ -48,8 +48,7 @@ export class CallerCheck {
 export function createUserCheck(): (isOther: boolean | undefined) => void {
   let error: UnauthenticatedError | undefined
   return (isOther) => {
-    const message =
-      'The data belongs to another user; sign in as that user and call `resume()`, or change `identity`.'
+    const message = 'The data belongs to another user; sign in as that user and call `resume()`.'
     error = isOther ? (error ?? new UnauthenticatedError(message, { code: 'other_user' })) : undefined
     if (error) throw error
   }

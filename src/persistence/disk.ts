@@ -371,7 +371,7 @@ export class Disk {
 }
 
 function outOfDate(): StorageError {
-  const message = 'The data on the disk is out of date; the client stores nothing until the next snapshot.'
+  const message = 'The data on the disk is out of date: nothing is stored until the next snapshot.'
   return new StorageError('aborted', message)
 }
 

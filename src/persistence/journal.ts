@@ -130,7 +130,7 @@ export async function readSince(
 }
 
 function brokenLink({ since, sid }: JournalEntry): StorageError {
-  const message = `The delta from ${since} to ${sid} does not continue the stored data; the client fetches a snapshot.`
+  const message = `The delta from ${since} to ${sid} does not continue the stored data.`
   return new StorageError('broken_link', message)
 }
 

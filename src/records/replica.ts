@@ -124,14 +124,12 @@ export class Replica implements QueryHost, StagingHost {
     for (const query of changed) query.notify()
   }
 
-  /** Returns what has changed in the shown records since the last call; `undefined` if nothing has. */
-  takeChange(): ShownChange | undefined {
-    return this.#shownChanges.take(this.records)
-  }
-
-  /** Forgets what has changed since the last call of `takeChange`: making the records takes as long as changing them. */
-  dropChange(): undefined {
-    this.#shownChanges.drop()
+  /**
+   * Returns what has changed in the shown records since the last call; `undefined` if nothing has, or if it `isNeeded` by
+   * nobody: making the records takes as long as changing them.
+   */
+  takeChange(isNeeded: boolean): ShownChange | undefined {
+    return this.#shownChanges.take(isNeeded ? this.records : undefined)
   }
 
   /** Applies changes of the shown rows. */

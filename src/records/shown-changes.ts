@@ -30,15 +30,15 @@ export class ShownChanges {
     for (const change of changes) this.#changes.push(change)
   }
 
-  drop(): void {
+  /**
+   * Returns what has changed since the last call; `undefined` if no record differs. Without `records`, forgets what has
+   * changed.
+   */
+  take(records: Records | undefined): ShownChange | undefined {
+    const [kind, rows] = [this.#kind, this.#changes]
     this.#kind = 'mutation'
     this.#changes = []
-  }
-
-  /** Returns what has changed since the last call; `undefined` if no record differs. */
-  take(records: Records): ShownChange | undefined {
-    const [kind, rows] = [this.#kind, this.#changes]
-    this.drop()
+    if (!records) return undefined
     if (kind === 'snapshot') return { kind }
     const merged = new Map<string, RowChange>()
     for (const row of rows) {

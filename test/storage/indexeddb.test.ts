@@ -102,7 +102,7 @@ describe('opening', () => {
     foreign.close()
     const opening = store.open('db')
     await expect(opening).rejects.toMatchObject({ code: 'unavailable' })
-    await expect(opening).rejects.toThrow(/no table meta.*another name/)
+    await expect(opening).rejects.toThrow(/no table meta.*another `identity`/)
     const upgraded = await openRaw(indexedDB, 2)
     upgraded.close()
   })
