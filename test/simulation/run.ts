@@ -1,10 +1,13 @@
 import { busiestSecond } from '../support/busiest-second.ts'
 import { healLine } from './line-steps.ts'
-import type { Plan } from './plan.ts'
+import { calmModes, type Plan } from './plan.ts'
 import { type Row, rowOf, textOf } from './server-log.ts'
 import { note, Simulation } from './simulation.ts'
 import { take } from './steps.ts'
 import { ids } from './tab.ts'
+
+/** Tabs are in step within so long, in ms, even if some of their messages get lost. */
+const aloneMs = 10_000
 
 /** What a run has shown. */
 export interface Outcome {
@@ -80,7 +83,21 @@ async function heal(simulation: Simulation): Promise<void> {
   }
   // A device finds out by itself that a socket is dead, or that a push was lost.
   if (devices.some(({ hadTrouble }) => hadTrouble)) await simulation.advance(300_000)
+  if (calmModes.has(plan.mode)) await leaveAlone(simulation)
   await settle(simulation, 2)
+}
+
+/** Tabs that nobody looks at hear of a change, and send what is stored. */
+async function leaveAlone(simulation: Simulation): Promise<void> {
+  const { oracle } = simulation
+  await simulation.advance(aloneMs)
+  await simulation.writeElsewhere([note('a', { n: simulation.next() })])
+  await simulation.advance(aloneMs)
+  const { sid = 0 } = oracle.log.history.states.at(-1) ?? {}
+  for (const { name, client } of simulation.tabs) {
+    if (client.lastSyncId < sid) oracle.fault(`a tab that is left alone is behind: ${name}`)
+    if (client.status.writes.pending > 0) oracle.fault(`a tab that is left alone sends nothing: ${name}`)
+  }
 }
 
 /** Lets every tab hear of the others. A client that met one history after another waits longer each time. */
