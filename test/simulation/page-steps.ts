@@ -22,8 +22,10 @@ export const pageDeeds = {
     await pass(moment.n % maxSteps)
     const tab = tabOf(moment)
     if (!tab) return
-    moment.simulation.tell(`${tab.name} is frozen`)
-    tab.freeze()
+    const isSoon = moment.n % 2 > 0
+    moment.simulation.tell(`${tab.name} is frozen${isSoon ? ' in its next write' : ''}`)
+    if (isSoon) tab.freezeSoon()
+    else tab.freeze()
   },
   'stand still': async (moment) => {
     await pass(moment.n % maxSteps)

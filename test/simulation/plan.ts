@@ -120,6 +120,7 @@ const modes = {
     ['show', 'update', 'freeze'],
     ['show', 'update', 'stand still'],
     ['show', 'ask for the data', 'stand still'],
+    ['stand still', 'update elsewhere', 'update elsewhere', 'open'],
     ['show', 'ask for the data', 'crash', 'cut', 'open'],
     ['freeze', 'sign out', 'update'],
     ['stand still', 'sign out', 'update'],

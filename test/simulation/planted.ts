@@ -21,6 +21,10 @@ export interface PlantedBug {
 /** Each opens a hole that a sentence on leader, tabs, numbers, credentials or signing out closes (docs/tabs.md). */
 
 /** Each opens a hole that a sentence on leader, tabs, numbers, credentials or signing out closes (docs/tabs.md). */
+
+/** Each opens a hole that a sentence on leader, tabs, numbers, credentials or signing out closes (docs/tabs.md). */
+
+/** Each opens a hole that a sentence on leader, tabs, numbers, credentials or signing out closes (docs/tabs.md). */
 export const planted: readonly PlantedBug[] = [
   {
     hole: 'a request goes out before the disk knows that its transactions are being sent',
@@ -108,8 +112,8 @@ export const planted: readonly PlantedBug[] = [
   },
   {
     hole: 'a follower does not hear from the leader how far it should be',
-    mode: 'pages',
-    within: 150,
+    mode: 'tabs',
+    within: 100,
     changes: [
       {
         file: 'src/engine/following.ts',
@@ -181,7 +185,7 @@ export const planted: readonly PlantedBug[] = [
   {
     hole: 'a record of another life is sent',
     mode: 'pages',
-    within: 60,
+    within: 150,
     changes: [
       {
         file: 'src/persistence/outbox.ts',
@@ -193,7 +197,7 @@ export const planted: readonly PlantedBug[] = [
   {
     hole: 'a write to the outbox does not compare the life of the database',
     mode: 'pages',
-    within: 200,
+    within: 150,
     changes: [
       {
         file: 'src/persistence/outbox.ts',
@@ -235,6 +239,30 @@ export const planted: readonly PlantedBug[] = [
         file: 'src/persistence/outbox.ts',
         from: "const again = isAgain ? put.map((entry): Part => ['keep', entry]) : []",
         to: 'const again: Part[] = []',
+      },
+    ],
+  },
+  {
+    hole: 'a leader that stands still is waited for',
+    mode: 'pages',
+    within: 20,
+    changes: [
+      {
+        file: 'src/engine/following.ts',
+        from: 'this.#unanswered += 1',
+        to: '',
+      },
+    ],
+  },
+  {
+    hole: 'the open transaction of a frozen page is not aborted',
+    mode: 'pages',
+    within: 60,
+    changes: [
+      {
+        file: 'src/storage/freezable.ts',
+        from: 'return current.transaction({ ...transaction, signal }, body)',
+        to: 'return current.transaction(transaction, body)',
       },
     ],
   },

@@ -3,19 +3,25 @@ import type { StoreConnection } from '../../src/storage/store.ts'
 
 /** Lets nothing of a page go on while it stands still: what comes to it meanwhile waits. */
 export class Standstill {
+  /** Called in the middle of the next write transaction of the store. */
+  onWrite: (() => void) | undefined
   #waiting: (() => void)[] | undefined
+  #keepsOpen = false
 
   get isOn(): boolean {
     return this.#waiting !== undefined
   }
 
-  begin(): void {
+  /** `keepsOpen`: transactions of the store that it has open block other tabs, unless the page has aborted them. */
+  begin(keepsOpen: boolean): void {
     this.#waiting ??= []
+    this.#keepsOpen = keepsOpen
   }
 
   end(): void {
     const waiting = this.#waiting ?? []
     this.#waiting = undefined
+    this.#keepsOpen = false
     for (const body of waiting) body()
   }
 
@@ -51,7 +57,6 @@ export class Standstill {
     }
   }
 
-  /** A transaction that is open stays open, unless the page has aborted it. */
   store(connection: StoreConnection): StoreConnection {
     return {
       ...connection,
@@ -59,7 +64,8 @@ export class Standstill {
         this.#late(() =>
           connection.transaction(options, async (tx) => {
             const result = await body(tx)
-            await this.#over()
+            if (options.mode === 'write') this.onWrite?.()
+            if (this.#keepsOpen) await this.#over()
             return result
           }),
         ),

@@ -133,19 +133,26 @@ export class Tab {
 
   /** Its page stands still, and does not know. */
   halt(): void {
-    this.#standstill.begin()
+    this.#standstill.begin(false)
+  }
+
+  /** It is put away in the middle of its next write to the store. */
+  freezeSoon(): void {
+    this.#standstill.onWrite = () => this.freeze()
   }
 
   /** It is put into the back/forward cache, or frozen in the background. */
   freeze(): void {
+    this.#standstill.onWrite = undefined
     this.surroundings.set({ visible: false })
     this.surroundings.tell('frozen')
     this.surroundings.isAway = true
-    this.#standstill.begin()
+    this.#standstill.begin(true)
   }
 
   /** It runs again, and is looked at. */
   wake(): void {
+    this.#standstill.onWrite = undefined
     if (!this.isStill) return
     this.awakeSince = this.device.clock.now()
     this.#standstill.end()
