@@ -25,6 +25,8 @@ export interface PlantedBug {
 /** Each opens a hole that a sentence on leader, tabs, numbers, credentials or signing out closes (docs/tabs.md). */
 
 /** Each opens a hole that a sentence on leader, tabs, numbers, credentials or signing out closes (docs/tabs.md). */
+
+/** Each opens a hole that a sentence on leader, tabs, numbers, credentials or signing out closes (docs/tabs.md). */
 export const planted: readonly PlantedBug[] = [
   {
     hole: 'a request goes out before the disk knows that its transactions are being sent',
@@ -263,6 +265,18 @@ export const planted: readonly PlantedBug[] = [
         file: 'src/storage/freezable.ts',
         from: 'return current.transaction({ ...transaction, signal }, body)',
         to: 'return current.transaction(transaction, body)',
+      },
+    ],
+  },
+  {
+    hole: 'two tabs follow each other, and nobody leads',
+    mode: 'pages',
+    within: 150,
+    changes: [
+      {
+        file: 'src/engine/following.ts',
+        from: "isFromLeader && message.type !== 'ask' && message.type !== 'sync'",
+        to: 'isFromLeader',
       },
     ],
   },
