@@ -277,7 +277,8 @@ export class Following {
   #hear(message: TabMessage<SharedStatus>, from: string, version: number): void {
     const { disk, feed, isRunning, listener } = this.#options
     const isFromLeader = from === this.#leader?.id
-    if (isFromLeader) this.#unanswered = 0
+    // One that asks follows itself.
+    if (isFromLeader && message.type !== 'ask' && message.type !== 'sync') this.#unanswered = 0
     switch (message.type) {
       case 'ask':
         if (disk.leads) void this.announce()

@@ -40,6 +40,8 @@ export interface Write {
   isDiscarded: boolean
   /** Its user deleted what the browser had stored, and closed the tab that made it. */
   isForgotten: boolean
+  /** Since when nobody may send it: its user has signed out. */
+  overSince: number | undefined
 }
 
 /** What happened to a user's records: a write, or one that was undone or done again. */

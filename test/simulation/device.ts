@@ -69,6 +69,9 @@ export class Device {
   synced: { readonly at: number; readonly history: number | undefined; readonly sid: number } | undefined
   /** When its user last deleted what the browser had stored. */
   clearedAt: number | undefined
+  /** How often its user has signed out, and when last. */
+  life = 0
+  signedOutAt: number | undefined
   readonly #options: DeviceOptions
   readonly #sockets = new Set<BreakableSocket>()
   #failedRenewals = 0

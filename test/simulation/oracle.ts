@@ -12,6 +12,12 @@ const graceMs = 1_000
  */
 const unjudgedMs = 2_500
 
+/** What is under way to the server when the user signs out arrives within so long, in ms. */
+const underWayMs = 1_000
+
+/** Where nothing is wrong, a write is stored and sent within so long, in ms. */
+const promptMs = 60_000
+
 /** A tab that has seen a write in the data for so long, in ms, and could store that, holds it no more. */
 const goneMs = 5_000
 
@@ -42,11 +48,13 @@ export class Oracle {
   readonly #authors = new Map<number, Write>()
   readonly #now: () => number
   readonly #isEarly: boolean
+  readonly #isCalm: boolean
 
-  /** `isEarly`: the rows of a snapshot may be newer than its position. */
-  constructor(now: () => number, isEarly = false) {
+  /** `isEarly`: the rows of a snapshot may be newer than its position. `isCalm`: the server and its line never fail. */
+  constructor(now: () => number, isEarly: boolean, isCalm: boolean) {
     this.#now = now
     this.#isEarly = isEarly
+    this.#isCalm = isCalm
   }
 
   fault(text: string): void {
@@ -96,7 +104,15 @@ export class Oracle {
         this.fault(`what was seen in the data was sent again after a restore: ${name}`)
       else if (write.isGone) this.fault(`what was seen in the data was sent again: ${name}`)
       if (told.end === 'cancelled') this.fault(`a cancelled write was sent: ${name}`)
+      if (this.#now() - (write.overSince ?? Number.POSITIVE_INFINITY) > underWayMs)
+        this.fault(`something was sent after its user had signed out: ${name}`)
     }
+  }
+
+  /** The user of `write` has signed out, and keeps nothing. */
+  ended(write: Write): void {
+    write.isForgotten = true
+    write.overSince ??= this.#now()
   }
 
   answered(results: readonly Result[]): void {
@@ -177,7 +193,11 @@ export class Oracle {
       .all('Note')
       .find(({ userId }) => userId !== undefined && userId !== tab.device.identity)
     if (foreign) this.fault(`a record of another user is shown: ${foreign.id} in ${tab.name}`)
+    this.#checkProgress(tab)
+    const { signedOutAt = Number.NEGATIVE_INFINITY, life, unreachableSince = this.#now() } = tab.device
     if (history === undefined) return
+    if (tab.life === life && unreachableSince <= signedOutAt)
+      this.fault(`what was there before the user signed out is shown: ${tab.name}`)
     for (const id of ids) {
       if (this.#mayBeOvertaken(tab, id)) continue
       const shown = textOf(tab.row(id))
@@ -186,6 +206,23 @@ export class Oracle {
       this.fault(
         `${this.#diagnosis(tab, id, shown)}; ${tab.name} at ${history}/${sid} shows ${id} as ${shown}, not as ${rows.map(textOf).join(' or ')}`,
       )
+    }
+  }
+
+  /** What the user of a tab that runs writes is stored, and sent, whatever other tabs do. */
+  #checkProgress(tab: Tab): void {
+    const { storeFineSince = Number.POSITIVE_INFINITY, reachableSince = Number.POSITIVE_INFINITY } =
+      tab.device
+    for (const { name, tab: one, at, told, isUndone, transaction } of this.writes) {
+      if (one !== tab || isUndone || told.end !== undefined) continue
+      const ms = this.#now() - Math.max(storeFineSince, tab.awakeSince, at)
+      if (told.durable === undefined && ms > promptMs)
+        this.fault(`a write is not stored though the store takes writes: ${name}`)
+      const isSent = this.log.histories.some(
+        ({ accepted, refused }) => accepted.has(transaction.id) || refused.has(transaction.id),
+      )
+      if (!isSent && this.#isCalm && Math.min(ms, this.#now() - reachableSince) > promptMs)
+        this.fault(`a write is not sent though the network is fine: ${name}`)
     }
   }
 
@@ -235,6 +272,7 @@ export class Oracle {
     if (act.does === 'undo') return isOwn && act.isCertain && history === write.history ? 'yes' : 'maybe'
     const accepted = this.#acceptedIn(write, history)
     if (accepted !== undefined && accepted <= tab.last.sid) return this.#isKnown(write, tab) ? 'no' : 'maybe'
+    if (write.overSince !== undefined && write.tab.life < tab.life) return 'no'
     const { end } = write.told
     if (isOwn && end !== undefined) return 'no'
     if (write.isGone && accepted === undefined) return 'no'

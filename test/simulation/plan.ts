@@ -34,6 +34,9 @@ const ofNetwork = ['cut', 'cut', 'stop', 'server down', 'lose an answer', 'delay
 const ofStore = ['close the store', 'clear the store', 'store trouble', 'store trouble'] as const
 const ofServer = ['restore', 'restore', 'new epoch', 'trim'] as const
 
+/** What becomes of a page, and of the session. */
+const ofPages = ['freeze', 'stand still', 'sign out'] as const
+
 /** What goes wrong between a device and the server, besides. */
 const ofLine = [
   'fail requests',
@@ -66,6 +69,7 @@ export type Deed =
   | (typeof ofStore)[number]
   | (typeof ofServer)[number]
   | (typeof ofLine)[number]
+  | (typeof ofPages)[number]
   | 'make noise'
   | 'crash'
   | 'somebody else signs in'
@@ -111,6 +115,17 @@ const modes = {
     'crash',
     'decide',
   ],
+  pages: [
+    ...([...writes, ...elsewhere, ...tabsOnly, ...ofPages, ...ofPages, 'cut'] as const),
+    ['show', 'update', 'freeze'],
+    ['show', 'update', 'stand still'],
+    ['show', 'ask for the data', 'stand still'],
+    ['stand still', 'update elsewhere', 'update elsewhere', 'open'],
+    ['show', 'ask for the data', 'crash', 'cut', 'open'],
+    ['freeze', 'sign out', 'update'],
+    ['stand still', 'sign out', 'update'],
+    ['cut', 'sign out', 'open'],
+  ],
   'other user': [...writes, ...elsewhere, ...tabsOnly, 'somebody else signs in', 'cut', 'decide'],
   network: [...writes, ...writes, ...elsewhere, ...elsewhere, ...ofLine, ...ofNetwork, 'crash', 'decide'],
   // Another server has no epoch: it can neither be restored nor forget its changes.
@@ -122,9 +137,12 @@ export type Mode = keyof typeof modes
 
 /** The modes of a run of all tests. */
 export const families = {
-  tabs: ['tabs', 'undo', 'store', 'server', 'all', 'other user'],
+  tabs: ['tabs', 'undo', 'store', 'server', 'all', 'other user', 'pages'],
   network: ['network', 'other server', 'network', 'other server', 'hour'],
 } as const satisfies Record<string, readonly Mode[]>
+
+/** Those in which the server and its line never fail, but for a device without a network. */
+export const calmModes: ReadonlySet<Mode> = new Set<Mode>(['tabs', 'undo', 'pages'])
 
 /** One thing that happens, in one of its ways by `n`, and how long nothing else does afterwards. */
 export interface Step {
@@ -191,7 +209,9 @@ export function planOf(seed: number, mode: Mode = families.tabs[seed % families.
     rarely() && mode !== 'other user' ? [] : dice.roll(2) === 0 ? numbers : [...numbers].reverse()
   const steps: Step[] = []
   const isHour = mode === 'hour'
-  const waits = isHour ? [30, 300, 2_000, 10_000, 20_000] : [1, 1, 50, 300, 3_000, 3_000, 70_000]
+  const waits = isHour
+    ? [30, 300, 2_000, 10_000, 20_000]
+    : [1, 1, 50, 300, 3_000, ...(mode === 'pages' ? [70_000] : [3_000]), 70_000]
   for (const length = isHour ? 250 : 4 + dice.roll(8); steps.length < length; ) {
     const scene = dice.pick<Scene>(modes[mode])
     const [tab, id] = [dice.roll(count), dice.pick<Step['id']>(['a', 'a', 'a', 'b', 'c'])]

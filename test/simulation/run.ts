@@ -1,10 +1,13 @@
 import { busiestSecond } from '../support/busiest-second.ts'
 import { healLine } from './line-steps.ts'
-import type { Plan } from './plan.ts'
+import { calmModes, type Plan } from './plan.ts'
 import { type Row, rowOf, textOf } from './server-log.ts'
 import { note, Simulation } from './simulation.ts'
 import { take } from './steps.ts'
 import { ids } from './tab.ts'
+
+/** Tabs are in step within so long, in ms, even if some of their messages get lost. */
+const aloneMs = 10_000
 
 /** What a run has shown. */
 export interface Outcome {
@@ -80,7 +83,32 @@ async function heal(simulation: Simulation): Promise<void> {
   }
   // A device finds out by itself that a socket is dead, or that a push was lost.
   if (devices.some(({ hadTrouble }) => hadTrouble)) await simulation.advance(300_000)
+  if (calmModes.has(plan.mode)) await leaveAlone(simulation)
   await settle(simulation, 2)
+}
+
+/** Tabs that nobody looks at hear of a change, and send what is stored, even if their leader stands still. */
+async function leaveAlone(simulation: Simulation): Promise<void> {
+  const { oracle, plan } = simulation
+  await simulation.advance(aloneMs)
+  const leader = simulation.tabs.find(({ client }) => client.status.role === 'leader')
+  if (plan.mode === 'pages' && plan.seed % 2 > 0) leader?.halt()
+  else if (plan.mode === 'pages') leader?.freezeSoon()
+  for (let round = 0; round < 2; round += 1) {
+    await simulation.writeElsewhere([note('a', { n: simulation.next() })])
+    await simulation.advance(aloneMs)
+  }
+  const { sid = 0 } = oracle.log.history.states.at(-1) ?? {}
+  for (const { name, client, isStill, awakeSince } of simulation.tabs) {
+    if (isStill) continue
+    if (client.lastSyncId < sid) oracle.fault(`a tab that is left alone is behind: ${name}`)
+    if (client.status.writes.pending > 0) oracle.fault(`a tab that is left alone sends nothing: ${name}`)
+    // One that stood still in the middle of a transaction tries again when somebody looks at it.
+    const wasAwake = awakeSince === Number.NEGATIVE_INFINITY
+    if (wasAwake && client.status.storage.reason)
+      oracle.fault(`a tab that is left alone stores nothing: ${name}`)
+  }
+  leader?.wake()
 }
 
 /** Lets every tab hear of the others. A client that met one history after another waits longer each time. */
@@ -144,6 +172,7 @@ async function look(simulation: Simulation): Promise<void> {
 async function restart(simulation: Simulation): Promise<void> {
   const { oracle, devices, plan } = simulation
   for (const tab of simulation.tabs) {
+    if (calmModes.has(plan.mode)) tab.device.synced = { at: 0, ...tab.last }
     await tab.close()
     simulation.left(tab)
   }

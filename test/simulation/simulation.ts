@@ -3,7 +3,7 @@ import { type MockSyncServer, mockSyncServer, type VirtualClock } from 'instep/t
 import type { Write } from './acts.ts'
 import { Device } from './device.ts'
 import { Oracle } from './oracle.ts'
-import type { Plan } from './plan.ts'
+import { calmModes, type Plan } from './plan.ts'
 import { Tab } from './tab.ts'
 
 /** What others own, for a session in which somebody else has signed in. */
@@ -49,7 +49,7 @@ export class Simulation {
       }),
     })
     const { clock } = this.server
-    this.oracle = new Oracle(() => clock.now(), plan.dialect?.snapshotTo === 'rows')
+    this.oracle = new Oracle(() => clock.now(), plan.dialect?.snapshotTo === 'rows', calmModes.has(plan.mode))
     this.#tokens = new Map(['ada', other].map((identity) => [identity, this.server.token(identity)]))
     this.devices = ['first', ...(plan.hasSecondDevice ? ['second'] : [])].map(
       (name) =>
@@ -106,7 +106,8 @@ export class Simulation {
   tab(index: number): Tab {
     const device = this.device(index)
     const before = device.tabs.get(index)
-    if (before?.isOpen) return before
+    before?.wake()
+    if (before?.isOpen && !before.hasEnded) return before
     const letter = 'ABCD'[index] ?? '?'
     const life = before ? Number(before.name.slice(1) || 1) + 1 : 1
     const tab = new Tab(device, `${letter}${life > 1 ? life : ''}`, (text) => this.oracle.fault(text))
@@ -137,7 +138,10 @@ export class Simulation {
   async advance(ms: number): Promise<void> {
     for (const device of this.devices) device.note(this.isServerUp)
     await this.clock.advance(ms)
-    for (const tab of this.tabs) this.oracle.check(tab)
+    for (const tab of this.tabs) {
+      if (tab.hasEnded) await tab.close()
+      else if (!tab.isStill) this.oracle.check(tab)
+    }
     this.onAdvance?.(this)
   }
 

@@ -2,6 +2,7 @@ import type { SyncClient, Transaction } from 'instep'
 import type { Act, Kind, Write } from './acts.ts'
 import { late, lost } from './answers.ts'
 import { lineTroubles } from './line-steps.ts'
+import { pageDeeds } from './page-steps.ts'
 import type { Deed, Step } from './plan.ts'
 import { note, type Simulation } from './simulation.ts'
 import { storeTroubles } from './stores.ts'
@@ -126,6 +127,7 @@ const happenings: Record<Deed, (moment: Moment) => unknown> = {
     simulation.tell(`the store of the ${device.name} device ${trouble ?? 'takes writes again'}`)
   },
   ...lineTroubles,
+  ...pageDeeds,
   'somebody else signs in': ({ simulation, index }) => {
     const device = simulation.device(index)
     device.signedIn = device.signedIn === 'ada' ? 'ben' : 'ada'
@@ -193,7 +195,9 @@ function write(
     isUndone: false,
     isDiscarded: false,
     isForgotten: false,
+    overSince: undefined,
   }
+  if (tab.life < tab.device.life) oracle.ended(made)
   const what = retried ? `retries ${retried.write.name} by putting` : `${kind}s`
   simulation.tell(
     `${made.name}: ${tab.name} ${what} ${id} ${kind === 'delete' ? '' : JSON.stringify(fields)}`,
@@ -239,9 +243,13 @@ function hear(simulation: Simulation, made: Write): void {
 }
 
 /** A write that nobody undid may fail where neither the disk nor the server takes it. */
-function judgeFailure({ oracle }: Simulation, { name, at, isUndone, tab: { device } }: Write): void {
+function judgeFailure(
+  { oracle }: Simulation,
+  { name, at, isUndone, overSince, tab: { device, awakeSince } }: Write,
+): void {
   const { reachableSince = Number.POSITIVE_INFINITY, storeFineSince = Number.POSITIVE_INFINITY } = device
-  if (isUndone) return
+  // A page that stood still in the middle of a transaction finds that its store has not answered for long.
+  if (isUndone || overSince !== undefined || at - awakeSince < calmMs) return
   if (at - reachableSince >= calmMs) oracle.fault(`a write failed though the network is fine: ${name}`)
   if (at - storeFineSince >= calmMs) oracle.fault(`a write failed though the store takes writes: ${name}`)
 }

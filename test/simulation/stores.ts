@@ -2,6 +2,7 @@ import { type Clock, memoryStore, StorageError, type Store, type StoreConnection
 import { ClosableStore } from '../support/closable-store.ts'
 import { perOrigin } from '../support/per-origin.ts'
 import { FaultyStore } from '../support/store-faults.ts'
+import type { Standstill } from './standstill.ts'
 
 /** What a store does with writes, while something is wrong with it. */
 export const storeTroubles = ['aborts', 'is full', 'is closed', 'hangs'] as const
@@ -38,6 +39,7 @@ export interface StoreOfTab {
 export interface StoreOfTabOptions {
   readonly disk: Disk
   readonly clock: Clock
+  readonly standstill: Standstill
   /** What each transaction waits for, before and after, in ms. */
   readonly ms: number
   readonly onFault: (text: string) => void
@@ -47,7 +49,7 @@ export interface StoreOfTabOptions {
 const maxAtOnce = 500
 
 /** The way of one tab to the disk. */
-export function storeOfTab({ disk, clock, ms, onFault }: StoreOfTabOptions): StoreOfTab {
+export function storeOfTab({ disk, clock, standstill, ms, onFault }: StoreOfTabOptions): StoreOfTab {
   let isGone = false
   let [at, count] = [0, 0]
   const begin = async () => {
@@ -78,7 +80,7 @@ export function storeOfTab({ disk, clock, ms, onFault }: StoreOfTabOptions): Sto
     shared: perOrigin,
     async open(name) {
       if (isGone) await never()
-      return connected(await disk.store.open(name))
+      return standstill.store(connected(await disk.store.open(name)))
     },
     destroy: (name) => disk.store.destroy(name),
   })

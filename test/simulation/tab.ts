@@ -6,6 +6,7 @@ import type { Write } from './acts.ts'
 import type { Device } from './device.ts'
 import { Mirror } from './mirror.ts'
 import { type Row, rowOf } from './server-log.ts'
+import { Standstill } from './standstill.ts'
 import { type StoreOfTab, storeOfTab } from './stores.ts'
 import { Surroundings } from './surroundings.ts'
 
@@ -19,6 +20,10 @@ export class Tab {
   readonly client: SyncClient
   readonly surroundings: Surroundings
   readonly openedAt: number
+  /** How often the user of its device had signed out when it was opened. */
+  readonly life: number
+  /** When its page last went on after it had stood still. */
+  awakeSince = Number.NEGATIVE_INFINITY
   /** When it has seen each write in the data, frame by frame. */
   readonly crossed = new Map<Write, number>()
   /** What the user of this tab wrote, the newest last, and what was undone: for undoing step by step. */
@@ -33,6 +38,7 @@ export class Tab {
   last: { readonly history: number | undefined; readonly sid: number } = { history: undefined, sid: 0 }
   /** When its position last changed. */
   movedAt = Number.NEGATIVE_INFINITY
+  readonly #standstill = new Standstill()
   readonly #store: StoreOfTab
   readonly #mirror: Mirror
   readonly #locks: ReturnType<VirtualLocks['page']>
@@ -40,13 +46,16 @@ export class Tab {
 
   constructor(device: Device, name: string, onFault: (text: string) => void) {
     const { mock, clock, machineClock, plan, identity } = device
+    const { fetch, WebSocket } = mock.environment
     this.device = device
     this.name = name
     this.openedAt = clock.now()
+    this.life = device.life
     this.surroundings = new Surroundings(mock.environment.lifecycle)
     this.#locks = device.locks.page()
     this.#channels = device.channels.page()
-    this.#store = storeOfTab({ disk: device.disk, clock, ms: plan.storeMs, onFault })
+    const standstill = this.#standstill
+    this.#store = storeOfTab({ disk: device.disk, clock, standstill, ms: plan.storeMs, onFault })
     void this.#store.faulty.crashed.then(() => this.crash())
     this.client = mock.client({
       identity,
@@ -56,10 +65,11 @@ export class Tab {
       pollInterval: 120_000,
       environment: {
         lifecycle: this.surroundings,
-        clock: machineClock,
-        locks: plan.hasLocks ? this.#locks : undefined,
-        BroadcastChannel: plan.channel === 'none' ? undefined : this.#channels,
-        ...(plan.hasSockets ? {} : { WebSocket: undefined }),
+        clock: standstill.clock(machineClock),
+        fetch: standstill.fetch(fetch),
+        locks: plan.hasLocks ? standstill.locks(this.#locks) : undefined,
+        BroadcastChannel: plan.channel === 'none' ? undefined : standstill.events(this.#channels),
+        WebSocket: plan.hasSockets && WebSocket ? standstill.events(WebSocket) : undefined,
       },
     })
     this.#mirror = new Mirror(this.client, onFault)
@@ -111,12 +121,55 @@ export class Tab {
     )
   }
 
+  /** Whether its user has signed out, here or in another tab. */
+  get hasEnded(): boolean {
+    return this.client.status.lifecycle === 'signed-out'
+  }
+
+  /** Whether its page stands still. */
+  get isStill(): boolean {
+    return this.#standstill.isOn
+  }
+
+  /** Its page stands still, and does not know. */
+  halt(): void {
+    this.#standstill.begin(false)
+  }
+
+  /** It is put away in the middle of its next write to the store. */
+  freezeSoon(): void {
+    this.#standstill.onWrite = () => this.freeze()
+  }
+
+  /** It is put into the back/forward cache, or frozen in the background. */
+  freeze(): void {
+    this.#standstill.onWrite = undefined
+    this.surroundings.set({ visible: false })
+    this.surroundings.tell('frozen')
+    this.surroundings.isAway = true
+    this.#standstill.begin(true)
+  }
+
+  /** It runs again, and is looked at. */
+  wake(): void {
+    this.#standstill.onWrite = undefined
+    if (!this.isStill) return
+    this.awakeSince = this.device.clock.now()
+    this.#standstill.end()
+    if (!this.surroundings.isAway) return
+    this.surroundings.isAway = false
+    this.surroundings.tell('resumed')
+    this.surroundings.set({ visible: true })
+  }
+
   show(): void {
+    this.wake()
     this.surroundings.set({ visible: false })
     this.surroundings.set({ visible: true })
   }
 
   async close(): Promise<void> {
+    this.wake()
     this.isClosing = true
     await this.device.clock.until(this.client.close())
     this.isOpen = false

@@ -1,0 +1,283 @@
+import type { Mode } from './plan.ts'
+
+/** A change of one line: what takes the place of `from`, which is in `file` once. */
+interface Change {
+  readonly file: string
+  readonly from: string
+  readonly to: string
+}
+
+/** A bug that opens a hole again, and the seeds of the simulation that find it. */
+export interface PlantedBug {
+  /** What the client then does. */
+  readonly hole: string
+  readonly mode: Mode
+  /** It is found by a seed from 1 to this one. */
+  readonly within: number
+  /** More than one where two lines guard the same hole. */
+  readonly changes: readonly Change[]
+}
+
+/** Each opens a hole that a sentence on leader, tabs, numbers, credentials or signing out closes (docs/tabs.md). */
+
+/** Each opens a hole that a sentence on leader, tabs, numbers, credentials or signing out closes (docs/tabs.md). */
+
+/** Each opens a hole that a sentence on leader, tabs, numbers, credentials or signing out closes (docs/tabs.md). */
+
+/** Each opens a hole that a sentence on leader, tabs, numbers, credentials or signing out closes (docs/tabs.md). */
+
+/** Each opens a hole that a sentence on leader, tabs, numbers, credentials or signing out closes (docs/tabs.md). */
+export const planted: readonly PlantedBug[] = [
+  {
+    hole: 'a request goes out before the disk knows that its transactions are being sent',
+    mode: 'undo',
+    within: 20,
+    changes: [
+      {
+        file: 'src/mutations/acknowledgements.ts',
+        from: 'if (send.length === 0) return',
+        to: 'if (send.length >= 0) return',
+      },
+    ],
+  },
+  {
+    hole: 'a transaction is sent that another tab has cancelled',
+    mode: 'undo',
+    within: 20,
+    changes: [
+      {
+        file: 'src/persistence/outbox.ts',
+        from: "send: ['queued', 'sending', 'accepted'],",
+        to: "send: ['queued', 'sending', 'accepted', 'cancelled'],",
+      },
+    ],
+  },
+  {
+    hole: 'what is undone before it was sent is sent, and then its inverse',
+    mode: 'undo',
+    within: 20,
+    changes: [
+      {
+        file: 'src/mutations/outbox.ts',
+        from: "return (state === 'writing' || state === 'queued') && !wasSent",
+        to: "return state === 'writing' && !wasSent",
+      },
+    ],
+  },
+  {
+    hole: 'a tab sends before the server has answered a read',
+    mode: 'undo',
+    within: 20,
+    changes: [
+      {
+        file: 'src/mutations/mutations.ts',
+        from: 'const isReached = options.isReached() === true',
+        to: 'const isReached = true',
+      },
+    ],
+  },
+  {
+    hole: 'a gap between two numbers of the outbox does not let the leader read it before it sends',
+    mode: 'tabs',
+    within: 60,
+    changes: [
+      {
+        file: 'src/mutations/outbox.ts',
+        from: 'if (key !== nextKey(this.#last)) this.mayDiffer = true',
+        to: '',
+      },
+    ],
+  },
+  {
+    hole: 'a transaction that has ended leaves no end in its place, so that its number is given again',
+    mode: 'tabs',
+    within: 60,
+    changes: [
+      {
+        file: 'src/persistence/journal.ts',
+        from: "tx.put('outbox', key, JSON.stringify({ ...rest, key }))",
+        to: "tx.delete('outbox', key)",
+      },
+    ],
+  },
+  {
+    hole: 'the leader does not hear what another tab has stored',
+    mode: 'tabs',
+    within: 20,
+    changes: [
+      {
+        file: 'src/engine/following.ts',
+        from: 'listener.outbox(message.entries)',
+        to: '',
+      },
+    ],
+  },
+  {
+    hole: 'a follower does not hear from the leader how far it should be',
+    mode: 'tabs',
+    within: 100,
+    changes: [
+      {
+        file: 'src/engine/following.ts',
+        from: "else feed.hear({ kind: 'position', sid: lead.sid })",
+        to: '',
+      },
+    ],
+  },
+  {
+    hole: 'a page that comes back goes on as if it had never been away',
+    mode: 'pages',
+    within: 40,
+    changes: [
+      {
+        file: 'src/engine/on-lifecycle.ts',
+        from: "parts.tell('start')",
+        to: '',
+      },
+    ],
+  },
+  {
+    hole: 'data of another history is taken for a continuation',
+    mode: 'server',
+    within: 20,
+    changes: [
+      {
+        file: 'src/engine/position.ts',
+        from: "if (isOtherEpoch(state, delta.epoch)) return { ...nothing(state), reset: 'epoch' }",
+        to: '',
+      },
+    ],
+  },
+  {
+    hole: 'the answer to whoever is signed in is believed',
+    mode: 'other user',
+    within: 20,
+    changes: [
+      {
+        file: 'src/network/caller-check.ts',
+        from: 'return caller !== undefined && caller !== this.caller',
+        to: 'return false',
+      },
+    ],
+  },
+  {
+    hole: 'new credentials write before they have read',
+    mode: 'other user',
+    within: 20,
+    changes: [
+      {
+        file: 'src/network/caller-check.ts',
+        from: 'return this.caller !== undefined && (!credential || credential.value !== this.#readWith)',
+        to: 'return false',
+      },
+    ],
+  },
+  {
+    hole: 'the owner of the data is not stored with it',
+    mode: 'other user',
+    within: 60,
+    changes: [
+      {
+        file: 'src/engine/local-copy.ts',
+        from: 'return this.disk.database.storeCaller(this.callerCheck.caller).catch(() => {})',
+        to: 'return Promise.resolve()',
+      },
+    ],
+  },
+  {
+    hole: 'a record of another life is sent',
+    mode: 'pages',
+    within: 150,
+    changes: [
+      {
+        file: 'src/persistence/outbox.ts',
+        from: 'return (record: OutboxRecord) => record.life === undefined || record.life === life',
+        to: 'return (record: OutboxRecord) => record.life !== null',
+      },
+    ],
+  },
+  {
+    hole: 'a write to the outbox does not compare the life of the database',
+    mode: 'pages',
+    within: 150,
+    changes: [
+      {
+        file: 'src/persistence/outbox.ts',
+        from: 'if (now !== undefined && now !== life) throw signedOut()',
+        to: '',
+      },
+    ],
+  },
+  {
+    hole: 'signing out leaves the data',
+    mode: 'pages',
+    within: 100,
+    changes: [
+      {
+        file: 'src/persistence/sign-out.ts',
+        from: 'drop(tx)',
+        to: '',
+      },
+    ],
+  },
+  {
+    hole: 'a new leader does not read what the one before has stored',
+    mode: 'tabs',
+    within: 60,
+    changes: [
+      {
+        file: 'src/engine/on-disk.ts',
+        from: 'await parts.copy.lead()',
+        to: '',
+      },
+    ],
+  },
+  {
+    hole: 'a write that the store may have taken unheard is given up',
+    mode: 'store',
+    within: 150,
+    changes: [
+      {
+        file: 'src/persistence/outbox.ts',
+        from: "const again = isAgain ? put.map((entry): Part => ['keep', entry]) : []",
+        to: 'const again: Part[] = []',
+      },
+    ],
+  },
+  {
+    hole: 'a leader that stands still is waited for',
+    mode: 'pages',
+    within: 20,
+    changes: [
+      {
+        file: 'src/engine/following.ts',
+        from: 'this.#unanswered += 1',
+        to: '',
+      },
+    ],
+  },
+  {
+    hole: 'the open transaction of a frozen page is not aborted',
+    mode: 'pages',
+    within: 60,
+    changes: [
+      {
+        file: 'src/storage/freezable.ts',
+        from: 'return current.transaction({ ...transaction, signal }, body)',
+        to: 'return current.transaction(transaction, body)',
+      },
+    ],
+  },
+  {
+    hole: 'two tabs follow each other, and nobody leads',
+    mode: 'pages',
+    within: 150,
+    changes: [
+      {
+        file: 'src/engine/following.ts',
+        from: "isFromLeader && message.type !== 'ask' && message.type !== 'sync'",
+        to: 'isFromLeader',
+      },
+    ],
+  },
+]
