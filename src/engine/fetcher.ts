@@ -59,10 +59,7 @@ export class Fetcher {
     const { copy } = this.#options
     const position = copy.since
     if (!asked && !this.#guard.allows(position)) {
-      throw new ProtocolError(
-        'loop',
-        `Too many requests at position ${position ?? 'none'}; the client waits.`,
-      )
+      throw new ProtocolError('loop', `Too many requests at position ${position ?? 'none'}; waiting.`)
     }
     if (position === undefined || position <= 0 || this.#resets.due) return this.#bootstrap(signal)
     const result = await this.#delta(position, signal)

@@ -377,6 +377,6 @@ function outOfDate(): StorageError {
 
 /** A browser that closes the database during every snapshot must not keep the data from being shown. */
 function closedAgain(): StorageError {
-  const message = 'The local database was closed during two snapshots in a row. Reload to store the data.'
+  const message = 'The local database was closed during two snapshots in a row; reload.'
   return new StorageError('closed', message)
 }

@@ -39,6 +39,14 @@ export const tabs: readonly Mutation[] = [
   },
   {
     invariant: 40,
+    test,
+    name: 'invariant 40: a tab leads within 5 s when the one that it follows only asks who leads',
+    file: 'src/engine/following.ts',
+    from: "isFromLeader && message.type !== 'ask' && message.type !== 'sync'",
+    to: 'isFromLeader',
+  },
+  {
+    invariant: 40,
     test: 'test/tabs/frozen.test.ts',
     name: 'invariant 40: lets another tab lead and send what it has written',
     file: 'src/engine/on-lifecycle.ts',

@@ -227,6 +227,28 @@ test.each([0, 400, 800, 1_200])(
   },
 )
 
+test('invariant 40: a tab leads within 5 s when the one that it follows only asks who leads', async () => {
+  let sendAsLeader = (_change: object) => {}
+  const { server, open } = await browser({
+    carry: (deliver, message) => {
+      void Promise.resolve().then(deliver)
+      if (!isObject(message) || message.type !== 'lead') return
+      sendAsLeader = (change) => {
+        Object.assign(message, change)
+        deliver()
+      }
+    },
+  })
+  const [first, second] = [await open(), await open()]
+  second.freeze()
+  for (let seconds = 0; seconds < 5; seconds += 1) {
+    sendAsLeader({ type: 'ask', number: 1_000 + seconds })
+    await server.clock.advance(1_000)
+  }
+  expect(rolesOf(first)).toEqual(['leader'])
+  await server.close()
+})
+
 test('invariant 70: what a follower wrote is sent by the next leader when the leader dies', async () => {
   const { server, device, open } = await browser()
   const [first, second] = [await open(), await open()]
