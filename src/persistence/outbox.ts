@@ -101,9 +101,9 @@ export interface StoredOutbox {
  * server or the data would bring all of it again.
  *
  * A new transaction gets the key after the last one. When a transaction ends, its end is stored under its key, so that
- * no key is used twice: a client that has missed the last transactions finds the next key taken, and reads. The last 1
- * 000 ends are kept. A transaction that could not be stored at first, and was sent from memory, gets a key that begins
- * with the key of the transaction before it.
+ * no key is used twice: a client that has missed the last transactions finds the next key taken, and reads. The last
+ * thousand ends are kept. A transaction that could not be stored at first, and was sent from memory, gets a key that
+ * begins with the key of the transaction before it.
  *
  * Once the user has signed out since the database was opened, `read` and every change of stored transactions reject
  * with a StorageError of code `signed_out`, and change nothing.

@@ -92,7 +92,9 @@ test.each([
     log.transact({ ...txOf('a', [insert('1')]), rules }, as('ann')),
     log.write([insert('2')], asService),
   ])
-  expect(endless).toMatchObject({ reason: { message: expect.stringContaining('held up other writes for 200 ms') } })
+  expect(endless).toMatchObject({
+    reason: { message: expect.stringContaining('held up other writes for 200 ms') },
+  })
   expect(other).toMatchObject({ status: 'fulfilled' })
   expect(await rowsOf(log)).toMatchObject([{ id: '2' }])
   await log.close()
