@@ -27,8 +27,8 @@ export async function listDatabases(options: IndexedDbOptions = {}): Promise<rea
 }
 
 /**
- * Deletes a database, with all that is unsent. The tabs that have it open keep what they show, and store nothing more:
- * for the user who is signed in, call `logout`. Rejects with a StorageError; of code `blocked` if a tab does not release
+ * Deletes a database, with all that is unsent. Tabs that have it open keep showing its data, but store nothing more. To
+ * remove the data of the user who is signed in, call `logout` instead. Rejects with a StorageError; of code `blocked` if a tab does not release
  * the database within 10 s.
  */
 export function deleteDatabase(name: string, options: IndexedDbOptions = {}): Promise<void> {

@@ -109,10 +109,7 @@ export function resolveOptions<M extends ModelDefinitions>(
   checkOptions(options, expected)
   const { baseUrl, endpoints, token, apiKey, identityOf, models, store } = options
   if (identityOf ? !options.identity : store?.kind === 'durable' && options.identity === undefined) {
-    throw wrongOption(
-      'identity',
-      'is required with `identityOf` or a durable store; null keeps the data in memory.',
-    )
+    throw wrongOption('identity', 'must be a string; without `identityOf`, null keeps the data in memory.')
   }
   return {
     endpoints: { baseUrl, endpoints },

@@ -88,7 +88,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
       destroyDatabase: async () => disk?.destroy(name),
       replica: new Replica({
         clock: environment.clock,
-        onListenerError: (error) => logger.error('A listener or a filter threw an error.', { error }),
+        onListenerError: (error) => logger.error('A listener or a filter threw.', { error }),
         indexes: indexesOf(models),
       }),
     })

@@ -93,8 +93,9 @@ export interface OutboxView<out M extends ModelDefinitions> {
    */
   subscribe(listener: () => void): () => void
   /**
-   * Replaces a rejected transaction by a new one, and returns the new one. Its writes are those of `edit`, or the same
-   * as before; in the latter case, a record that was deleted meanwhile is written whole. Throws as `mutate` does, and a
+   * Replaces a rejected transaction by a new one, and returns the new one. Its writes are those of `edit`. Without
+   * `edit`, they are the same as before, but an update of a record that was deleted meanwhile puts the whole record back.
+   * Throws as `mutate` does, and a
    * ConfigurationError if there is no rejected transaction with this id.
    */
   retry<R>(id: string, edit?: (mutator: TypedMutator<M>) => NotAsync<R>): Transaction

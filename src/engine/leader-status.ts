@@ -28,8 +28,7 @@ export function shareStatus({ connection, data, writes }: Status): SharedStatus 
 export function statusFrom({ connection, error, data, paused }: SharedStatus): LeaderStatus {
   const { state } = connection
   if (state === 'unauthenticated' || state === 'failed') {
-    const failure =
-      errorFrom(error) ?? new SyncError('SyncError', 'unexpected', 'The tab that syncs has failed.')
+    const failure = errorFrom(error) ?? new SyncError('SyncError', 'unexpected', 'The leader has failed.')
     return { connection: { state, error: failure }, data, paused }
   }
   return { connection: { ...connection, state }, data, paused }

@@ -16,7 +16,7 @@ import type { ResetReason } from './events.ts'
  * is applied in order, and the pushes above the end of the delta are applied on top again.
  */
 export interface Position extends DataPosition {
-  /** `lastSyncId`: the highest position that is shown, confirmed or not. */
+  /** The highest position that is shown, confirmed or not: the client's `lastSyncId`. */
   readonly shown: number
   /** The pushed frames on top of the confirmed rows, in ascending `sid`. */
   readonly unconfirmed: readonly DeltaFrame[]

@@ -63,6 +63,6 @@ function collator(locales: string | string[] | undefined, options: Intl.Collator
   try {
     return new Intl.Collator(locales, options)
   } catch (cause) {
-    throw wrongOption('collation', 'has a locale or an option that `Intl.Collator` refuses.', { cause })
+    throw wrongOption('collation', 'is refused by `Intl.Collator`.', { cause })
   }
 }

@@ -57,8 +57,8 @@ export interface SenderListener {
 }
 
 /**
- * Sends queued transactions in order, in batches, one request at a time. Without a response, a transaction stays queued
- * and keeps its id.
+ * Sends queued transactions in order, one request at a time, in batches that `Outbox.batch` chooses. Without a
+ * response, a transaction stays queued and keeps its id.
  */
 export class Sender {
   readonly #options: SenderOptions
@@ -104,7 +104,7 @@ export class Sender {
       const byId = new Map(results.map((result) => [result.id, result]))
       for (const transaction of sent) this.#settle(transaction, sid, epoch, byId.get(transaction.id))
       if (batch.some(({ id }) => byId.has(id))) return true
-      throw new ProtocolError('bad_envelope', 'The response has no result for any sent transaction.')
+      throw new ProtocolError('bad_envelope', 'The response has no result for any transaction.')
     } catch (error) {
       const failure = txFailureOf(error, sent?.length ?? batch.length)
       const [first] = sent ?? []
@@ -157,10 +157,10 @@ export class Sender {
     const { codec } = this.#options
     try {
       const json: string | undefined = JSON.stringify(await codec.encode(sent.map(wireOf)))
-      if (json === undefined) throw new Error('`encode` returned nothing.')
+      if (json === undefined) throw new Error('it returned nothing.')
       return json
     } catch (cause) {
-      const message = `\`transactionCodec\` failed: ${toError(cause).message}`
+      const message = `\`transactionCodec.encode\` failed: ${toError(cause).message}`
       throw new ConfigurationError('transactionCodec', message, { cause })
     }
   }
@@ -170,7 +170,7 @@ export class Sender {
       return readTxResponse(this.#options.codec.decode(body, sent.map(wireOf)))
     } catch (thrown) {
       if (isSyncError(thrown)) throw thrown
-      const message = `\`transactionCodec\` failed: ${toError(thrown).message}`
+      const message = `\`transactionCodec.decode\` failed: ${toError(thrown).message}`
       throw new ProtocolError('bad_envelope', message, { cause: thrown })
     }
   }

@@ -164,7 +164,7 @@ export async function raiseIn(tx: StoreTransaction): Promise<number> {
   return fence
 }
 
-/** Removes all data. The outbox, the fence, the life and the caller stay. */
+/** Removes all data. The outbox, the fence, the life and the caller stay, so that the data stays this user's. */
 export function drop(tx: StoreTransaction): void {
   for (const key of [metaKeys.head, metaKeys.manifest, metaKeys.repair]) tx.delete('meta', key)
   for (const table of ['pages', 'journal'] as const) tx.delete(table, {})

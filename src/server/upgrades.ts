@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Unsubscribe } from '../base/emitter.ts'
 
-/** The part of a server of Node that is used: of `node:http`, `node:https` or `node:http2`. */
+/** The part that is used of a Node server: one from `node:http`, `node:https` or `node:http2`. */
 export type UpgradingServer = Pick<EventEmitter, 'on' | 'off' | 'listenerCount' | 'emit'> & {
   /** Newer versions of Node call it to decide whether a request is handled as an upgrade. */
   shouldUpgradeCallback?: (incoming: IncomingMessage) => boolean

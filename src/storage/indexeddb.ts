@@ -57,10 +57,7 @@ export async function indexedDbNames(options: IndexedDbOptions): Promise<readonl
 function factoryOf({ indexedDB }: IndexedDbOptions): IDBFactory {
   const found = indexedDB ?? globalThis.indexedDB
   if (found) return found
-  throw new StorageError(
-    'unavailable',
-    'IndexedDB is not available: it is blocked, or this is not a browser.',
-  )
+  throw new StorageError('unavailable', 'IndexedDB is blocked, or this is not a browser.')
 }
 
 async function openDatabase(factory: IDBFactory, name: string): Promise<IDBDatabase> {

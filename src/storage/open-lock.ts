@@ -6,8 +6,9 @@ import type { Store } from './store.ts'
 const releaseMs = 1_000
 
 /**
- * Returns `store` with a lock that all open connections to one database share. `destroy` deletes nothing if others keep
- * the lock, or without locks: a connection of a frozen page would block the deletion, and every later opening with it.
+ * Returns `store` with a lock that all open connections to one database share. `destroy` rejects if others keep the
+ * lock: a connection of a frozen page would block the deletion, and every later opening with it. Without locks, nobody
+ * knows, and `destroy` deletes nothing.
  */
 export function withOpenLock(store: Store, locks: Locks | undefined, clock: Clock): Store {
   const lockOf = (name: string) => `${name}~open`
@@ -34,12 +35,7 @@ export function withOpenLock(store: Store, locks: Locks | undefined, clock: Cloc
       const waiting = new AbortController()
       const stop = clock.after(releaseMs, () => waiting.abort())
       const { signal } = waiting
-      await locks
-        ?.request(lockOf(name), { signal }, () => store.destroy(name))
-        .catch((error) => {
-          if (!signal.aborted) throw error
-        })
-        .finally(stop)
+      await locks?.request(lockOf(name), { signal }, () => store.destroy(name)).finally(stop)
     },
   }
 }

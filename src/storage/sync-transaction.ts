@@ -1,7 +1,7 @@
 import { StorageError } from '../base/errors.ts'
 import type { KeyRange, KeySpan, StoreTransaction, StoreValue, Table, TransactionOptions } from './store.ts'
 
-/** The tables of an engine whose calls are synchronous. A call that fails throws. */
+/** The tables of a database whose calls are synchronous, such as SQLite. A call that fails throws. */
 export interface SyncTables {
   has(table: Table, key: string): boolean
   get(table: Table, key: string): StoreValue | undefined

@@ -62,7 +62,7 @@ export class MockSyncServer<C extends Clock = Clock> {
     this.#backend = new Backend({
       clock: time.clock,
       random: seededRandom(seed),
-      // The path of an address without one is `/`.
+      // `URL` gives an address without a path the path `/`.
       service: { ...service, ownerField, path: new URL(baseUrl).pathname.replace(/\/$/, '') },
       callerOf,
       during: time.during,

@@ -135,7 +135,7 @@ describe('`contains` of a collation', () => {
 test('a wrong locale or option of a collation is refused by a sentence', () => {
   const refused = {
     name: 'ConfigurationError',
-    message: '`collation` has a locale or an option that `Intl.Collator` refuses.',
+    message: '`collation` is refused by `Intl.Collator`.',
   }
   expect(() => collation('no locale')).toThrow(expect.objectContaining(refused))
 })

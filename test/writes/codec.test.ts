@@ -194,7 +194,7 @@ describe('a codec', () => {
     const changing = { ...codec, encode: fail }
     const { backend, client, made } = await three(changing)
     await backend.clock.advance(1_000)
-    expect(client.status.writes.paused).toBe('`transactionCodec` failed: Mine.')
+    expect(client.status.writes.paused).toBe('`transactionCodec.encode` failed: Mine.')
     Object.assign(changing, codec)
     await backend.clock.until(Promise.all(made.map((tx) => tx.synced)))
     await backend.clock.advance(1_000)

@@ -37,7 +37,10 @@ export function introspection(options: IntrospectionOptions): ProfileOf {
   refuseUnknown(options, { clientId, clientSecret, audience, scope, ...addressOptions })
   checkAddress(address)
   if (audience === undefined) {
-    throw new ConfigurationError('audience', '`audience` must be the required `aud` claim, or `null`.')
+    throw new ConfigurationError(
+      'audience',
+      '`audience` is missing: set it to the `aud` that tokens must have, or to null to accept any.',
+    )
   }
   const headers = {
     Authorization: `Basic ${Buffer.from(`${formText(clientId)}:${formText(clientSecret)}`).toString('base64')}`,

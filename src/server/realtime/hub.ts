@@ -69,8 +69,8 @@ export class Hub {
   }
 
   /**
-   * Takes an open socket and sends `hello`. Every change above the hello's `sid` that the owners of `identity` receive
-   * is pushed. If the caller was revoked after the request, the socket is closed.
+   * Takes an open socket, sends `hello`, and then pushes each change above the hello's `sid` that is for one of the
+   * identity's owners. Closes the socket if the caller was revoked after the request.
    */
   async add(socket: ServerSocket, identity: Identity, asked: SocketRequest): Promise<void> {
     let isClosed = false

@@ -84,7 +84,10 @@ function withShared(
   }
 }
 
-/** Resolves once the lock is held, until `released` resolves. `over` settles as the request does. */
+/**
+ * Requests the lock, and holds it until `released` resolves. Resolves once the lock is held; `over` settles as the
+ * request does.
+ */
 async function hold(
   { locks }: SharedParts,
   name: string,

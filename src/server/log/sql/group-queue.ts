@@ -102,7 +102,12 @@ export class GroupQueue<Job, Result> {
     const { clock, maxWaitMs } = this.#options
     waiting.start = clock.after(maxWaitMs, () => {
       this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
-      waiting.reject(new NetworkError('timeout', `The write waited for other writes for ${maxWaitMs} ms.`))
+      waiting.reject(
+        new NetworkError(
+          'timeout',
+          `The write waited ${maxWaitMs} ms for other writes, and was not made. Try again.`,
+        ),
+      )
     })
   }
 
@@ -133,7 +138,7 @@ export class GroupQueue<Job, Result> {
     return [...putBack, ...fresh.sort((one, other) => one.arrival - other.arrival)]
   }
 
-  /** Ends the turns of jobs that were done. */
+  /** Moves `#turn` to the last job that was done, and forgets the callers' next turns that are not later. */
   #endTurns(done: readonly Waiting<Job, Result>[]): void {
     this.#turn = Math.max(this.#turn, ...done.map(({ turn }) => turn))
     for (const [caller, turn] of this.#nextTurns) if (turn <= this.#turn) this.#nextTurns.delete(caller)
