@@ -4,8 +4,8 @@ const withBrowsers = /\/test\/(browser|demo)\/|\/test\/react\/browser|-page\.tes
 const slow = /\/test\/(cli|docs|examples|interface|package|server-\w+)\/|property\.test/
 
 /**
- * Runs the slow files first, so that none is left when the others are done, and those with browsers spread among them:
- * several browsers at once keep two cores busier than databases, which wait for the disk.
+ * Runs the slow files first, so that none is left when the others are done. Those with browsers are spread among them:
+ * several browsers at once slow each other down until their pages time out.
  */
 export class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -1,20 +1,6 @@
 import { type Plan, told } from './plan.ts'
 
-/**
- * Runs that failed once, each without the steps that its fault does not need. The steps are `tab id n ms what`. A planted
- * fault of the same kind is found by random runs within this many seeds (from seed 1, all modes in turn):
- *
- * | planted fault | it says | seeds |
- * |---|---|---|
- * | what another tab knows to be synced is read from the disk again | a synced write came back | 150 |
- * | a reset queues what the data had shown | what was seen in the data was sent again after a restore | 250 |
- * | the store is not opened again in a tab that does not store | a write failed though the store takes writes | 400 |
- * | a device that knows that it is offline sends | what was undone before it could be sent reached the server | 50 |
- * | an undo restores what was there when the write was made | an undo restored an older value than the one below the write | 250 |
- * | a redo repeats the write as it was | a redo brought back, a redo took back | 100 |
- * | a write that the store does not take is given up | a write failed though the network is fine | 150 |
- * | (mode `other user`) whoever answers is believed | a record of another user is shown; something was sent under the name of another user | 10 |
- */
+/** Runs that failed once, each without the steps that its fault does not need. The steps are `tab id n ms what`. */
 export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
   [
     'a synced write is never laid over newer data in another tab',

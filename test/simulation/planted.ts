@@ -19,14 +19,6 @@ export interface PlantedBug {
 }
 
 /** Each opens a hole that a sentence on leader, tabs, numbers, credentials or signing out closes (docs/tabs.md). */
-
-/** Each opens a hole that a sentence on leader, tabs, numbers, credentials or signing out closes (docs/tabs.md). */
-
-/** Each opens a hole that a sentence on leader, tabs, numbers, credentials or signing out closes (docs/tabs.md). */
-
-/** Each opens a hole that a sentence on leader, tabs, numbers, credentials or signing out closes (docs/tabs.md). */
-
-/** Each opens a hole that a sentence on leader, tabs, numbers, credentials or signing out closes (docs/tabs.md). */
 export const planted: readonly PlantedBug[] = [
   {
     hole: 'a request goes out before the disk knows that its transactions are being sent',
