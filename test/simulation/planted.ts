@@ -123,7 +123,7 @@ export const planted: readonly PlantedBug[] = [
     changes: [
       {
         file: 'src/engine/on-lifecycle.ts',
-        from: "parts.tell('start')",
+        from: "parts.dispatch('start')",
         to: '',
       },
     ],
