@@ -195,4 +195,18 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       ['0 c 664 1 store trouble', '2 a 915 50 clear the store'],
     ),
   ],
+  [
+    'a write of which the disk did not say whether it was stored may be sent after a crash',
+    told({ mode: 'hour', hasLocks: true, channel: 'faulty', tabs: 2, undoesInSteps: true }, [
+      '1 a 526 2000 stop',
+      '1 a 296 20000 black hole',
+      '0 a 110 300 fail requests',
+      '0 b 891 20000 fail requests',
+      '1 c 208 30 fail a step of the store',
+      '1 a 825 2000 put',
+      '1 c 54 20000 fail a step of the store',
+      '0 b 109 20000 mend',
+      '0 a 193 2000 fail writes',
+    ]),
+  ],
 ]

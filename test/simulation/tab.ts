@@ -126,6 +126,11 @@ export class Tab {
     return this.client.status.lifecycle === 'signed-out'
   }
 
+  /** Whether it ended in the middle of whatever it did. */
+  get hasCrashed(): boolean {
+    return !this.isOpen && !this.isClosing
+  }
+
   /** Whether its page stands still. */
   get isStill(): boolean {
     return this.#standstill.isOn
