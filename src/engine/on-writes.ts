@@ -14,9 +14,14 @@ export function onWrites(parts: Parts): MutationsListener {
     fetchNeeded: () =>
       parts.schedule.dispatch(isSyncError(parts.schedule.failure, 'NetworkError') ? 'hurry' : 'want'),
     stored: (news) => parts.following.postOutbox(news),
+    waiting: () => fetchUnlessRunning(parts),
     unreached() {
       parts.state.isReached = false
-      if (parts.schedule.phase !== 'fetching') parts.schedule.dispatch('want')
+      fetchUnlessRunning(parts)
     },
   }
+}
+
+function fetchUnlessRunning({ schedule }: Parts): void {
+  if (schedule.phase !== 'fetching') schedule.dispatch('want')
 }

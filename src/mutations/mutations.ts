@@ -86,7 +86,9 @@ export interface MutationsListener {
   fetchNeeded(): void
   /** The stored transactions were changed: other tabs have to know. */
   stored(news: OutboxNews): void
-  /** A transaction waits to be sent, and the server is not reachable or not known to be. */
+  /** A transaction waits until a fetch shows that the server is reachable. */
+  waiting(): void
+  /** The server did not answer. */
   unreached(): void
 }
 
@@ -159,7 +161,7 @@ export class Mutations {
           if (options.follows()) return false
           const isReached = options.isReached() === true
           if (isReached) await sender.flush(signal)
-          else if (outbox.pending > 0) listener.unreached()
+          else if (outbox.pending > 0) listener.waiting()
           return isReached
         } finally {
           // Another tab has changed the outbox since it was read.

@@ -105,20 +105,21 @@ export class StoredTransactions {
     await log.settled()
     const here = outbox.list().filter(({ isStored }) => isStored)
     const { database } = disk
+    const wasLost = outbox.mayBeLost
     const stored = await database.outbox.read()
     const { records, ends, unreadable } = stored
     const entries = new Map([...ends, ...records].map((entry) => [entry.id, entry]))
     const position = here.every(({ id }) => entries.has(id)) ? undefined : await database.position()
     this.#found(stored)
     outbox.forgetAllBut(entries)
-    const canHaveEnded = position && unreadable.length === 0 && !outbox.mayBeLost
+    const isComplete = unreadable.length === 0 && !wasLost && !outbox.mayBeLost
     for (const transaction of here) {
       const { id } = transaction
       const entry = entries.get(id)
       if (outbox.get(id) !== transaction) continue
       if (entry) acknowledgements.settle(transaction, entry)
       // The disk no longer keeps the end of the transaction, which is too old.
-      else if (canHaveEnded)
+      else if (position && isComplete)
         acknowledgements.settle(transaction, {
           id,
           state: 'synced',

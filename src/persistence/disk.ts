@@ -90,7 +90,7 @@ export class Disk {
         // Open the database again at once. It may be another, empty one: what is in memory is safe only when stored in
         // it.
         lost: (database, failure) => void this.#opener.openAfter(database, failure).then(report),
-        reopened: (database, old) => {
+        reopened: (database, old, isSame) => {
           this.#checkpointer.abort()
           const isFirst = old === noDatabase
           // Memory and disk have diverged: do not append to the stored data.
@@ -98,7 +98,7 @@ export class Disk {
           this.#recorder.use(database)
           report()
           // This client now leads, and has opened the same database again as the leader.
-          if (this.#leading && !isFirst) return
+          if (isSame && !isFirst) return
           listener.reopened()
           if (isFirst && !this.#isSealed) this.#opening = listener.opened()
           if (this.#leads && this.#recorder.suspended) listener.lost()

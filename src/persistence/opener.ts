@@ -34,10 +34,10 @@ export interface OpenerListener {
   /** The browser closed the database and reported it. */
   lost(database: Database, failure: SyncError): void
   /**
-   * Another database, which may be empty, is open instead of `old`. The browser closed `old`, or `old` is the
-   * placeholder of a database that never opened.
+   * `database` is open instead of `old`, which is the placeholder if none was open before. `isSame`: it has all that
+   * `old` had. If not, the browser closed `old`, and `database` may be empty.
    */
-  reopened(database: Database, old: Database): void
+  reopened(database: Database, old: Database, isSame: boolean): void
 }
 
 /** Opens the database of one identity: again if the browser closes it, and later if it does not open. */
@@ -46,7 +46,7 @@ export class Opener {
   readonly #retry: Timer
   #retryMs = retryMs
   #database = noDatabase
-  /** Whether the browser closed the last database, and may have emptied it. */
+  /** Whether the browser has closed the database since it was last open, and may have emptied it. */
   #isLost = false
   #failure: SyncError | undefined
   #reopening: Promise<boolean> | undefined
@@ -73,12 +73,16 @@ export class Opener {
     return this.#failure
   }
 
-  /** Opens the database. Resolves with whether it is open; never rejects. */
-  async open(isSame = false): Promise<boolean> {
+  /**
+   * Opens the database. Resolves with whether it is the `same` as before, or `another`, which may be empty; with
+   * `undefined` if it does not open. Never rejects.
+   */
+  async open(isSame = false): Promise<'same' | 'another' | undefined> {
     const { openDatabase, listener } = this.#options
     try {
       const database = await openDatabase(isSame)
       this.#database = database
+      const opened = isSame && !this.#isLost ? 'same' : 'another'
       this.#failure = undefined
       this.#isLost = false
       this.#retry.clear()
@@ -89,12 +93,13 @@ export class Opener {
         }
         listener.lost(database, failure)
       })
-      return true
+      return opened
     } catch (error) {
       this.#failure = toStorageError(error)
+      if (isClosedByBrowser(this.#failure)) this.#isLost = true
       this.#retry.set(this.#retryMs)
       listener.failed()
-      return false
+      return undefined
     }
   }
 
@@ -137,9 +142,10 @@ export class Opener {
     for (let tries = 0; tries < maxTries; tries += 1) {
       if (!atOnce || tries > 0) await this.#wait()
       if (this.#isClosed) return false
-      if (await this.open(atOnce && !this.#isLost)) {
+      const opened = await this.open(atOnce && !this.#isLost)
+      if (opened) {
         old.close()
-        this.#options.listener.reopened(this.#database, old)
+        this.#options.listener.reopened(this.#database, old, opened === 'same')
         return true
       }
       if (!isClosedByBrowser(this.#failure)) return false

@@ -158,6 +158,23 @@ test('the stored data is read once, even if the database is reopened', async () 
   expect(told).toEqual(['opened', 'reopened'])
 })
 
+test('transactions are stored again after the browser has closed the database while a tab takes the lead', async () => {
+  const clock = new VirtualClock()
+  const engine = new ClosableStore()
+  const told: string[] = []
+  const disk = new Disk({
+    openDatabase: () => openDatabase({ store: engine.store, name: 'ada', clock }),
+    clock,
+    listener: { ...listener, reopened: () => told.push('reopened') },
+  })
+  await disk.open()
+  disk.follow()
+  engine.refusals = 1
+  disk.lead()
+  await clock.until(disk.ready())
+  expect(told).toEqual(['reopened'])
+})
+
 test('a database that the engine closed is released once another is open', async () => {
   const closed: string[] = []
   const named = (name: string): Database => ({ ...noDatabase, close: () => void closed.push(name) })

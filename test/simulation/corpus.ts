@@ -209,4 +209,24 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       '0 a 193 2000 fail writes',
     ]),
   ],
+  [
+    'a write that cannot be stored waits while it is not known whether the server can be reached',
+    told({ hasLocks: true, channel: 'fine', tabs: 2, opened: [0, 1] }, [
+      '1 a 44 70000 store trouble',
+      '1 a 497 300 delete',
+      '0 a 396 300 new epoch',
+      '0 a 317 50 insert',
+    ]),
+  ],
+  [
+    'a write is not taken for sent while it is being stored again in a database that was cleared',
+    told({ mode: 'store', hasLocks: true, channel: 'fine', tabs: 2, opened: [1, 0] }, [
+      '0 c 548 1 cut',
+      '0 c 679 3000 crash',
+      '1 b 312 50 update',
+      '1 c 534 300 store trouble',
+      '1 c 493 300 clear the store',
+      '1 a 183 300 update',
+    ]),
+  ],
 ]

@@ -249,7 +249,8 @@ export class Oracle {
       const since = tab.crossed.get(write) ?? Number.POSITIVE_INFINITY
       const { storeFineSince = Number.POSITIVE_INFINITY } = device
       const isStored = now - Math.max(since, storeFineSince) >= goneMs
-      if (isStored && device.openTabs.every((one) => this.#hasSeen(one, write))) write.isGone = true
+      if (isStored && device.openTabs.every((one) => this.#hasSeen(one, write)))
+        write.isGone ||= !wasClearedTooSoon(write)
     }
   }
 
@@ -385,4 +386,10 @@ function distinct(rows: readonly Row[]): readonly Row[] {
 /** Its disk did not say whether it had stored the write, and the tab crashed before the write was taken back there. */
 function wasUnknown({ transaction, tab }: Write): boolean {
   return transaction.rejection?.reason === 'timeout' && tab.hasCrashed
+}
+
+/** The user cleared the disk before a tab that had missed messages could read there that the write is in the data. */
+function wasClearedTooSoon({ at, seenAt = at, tab: { device } }: Write): boolean {
+  const { clearedAt = Number.NEGATIVE_INFINITY, plan } = device
+  return plan.channel === 'faulty' && at <= clearedAt && clearedAt < seenAt + goneMs
 }

@@ -236,8 +236,8 @@ function hear(simulation: Simulation, made: Write): void {
       if (state === 'synced') told.synced ??= clock.now()
       if (['synced', 'failed', 'cancelled', 'rejected', 'discarded'].includes(state)) told.end = state
       else delete told.end
-      // A tab that is closed can try nothing more.
-      if (state === 'failed' && !tab.isClosing) judgeFailure(simulation, made)
+      // A tab that is closed or stopped can try nothing more.
+      if (state === 'failed' && !tab.isClosing && !tab.isStopped) judgeFailure(simulation, made)
     }),
   )
 }
