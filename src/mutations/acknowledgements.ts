@@ -44,6 +44,8 @@ export interface AcknowledgementsOptions {
   readonly rollback: Rollback
   /** See `MutationsOptions.follows`. */
   readonly follows: () => boolean
+  /** See `MutationsOptions.hears`. */
+  readonly hears: () => boolean
   /** Time in ms for the data to show the effect of a result; after that, the client fetches the data. */
   readonly echoTimeout: number
   readonly listener: AcknowledgementsListener
@@ -185,7 +187,7 @@ export class Acknowledgements implements SenderListener {
    * rows before them.
    */
   heard(message: DeltaMessage, confirmed: readonly DeltaFrame[], rows: RowSource): void {
-    const { outbox, rollback, position } = this.#options
+    const { outbox, rollback, position, hears, listener } = this.#options
     const { frames, epoch = position()?.epoch } = message
     const reached = new Map<LocalTransaction, number>()
     if (this.#shownOthers.size > maxOtherIds) this.#shownOthers.clear()
@@ -194,6 +196,8 @@ export class Acknowledgements implements SenderListener {
       if (transaction) reached.set(transaction, Math.max(sid, reached.get(transaction) ?? sid))
       if (tx === undefined || outbox.knows(tx)) continue
       this.#shownOthers.set(tx, sid)
+      // It may be on the disk, from a tab that has crashed: sending reads the disk, and ends it there.
+      if (!hears()) listener.queued()
     }
     for (const [transaction, sid] of reached) {
       const effects = effectsIn(confirmed, transaction.id, rows)

@@ -229,4 +229,12 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       '1 a 183 300 update',
     ]),
   ],
+  [
+    'a write of a crashed tab that another tab has seen is not sent again, though the tabs hear nothing of each other',
+    told({ mode: 'tabs', hasLocks: true, tabs: 2, hasSecondDevice: true, opened: [2, 1, 0] }, [
+      '1 a 22 3000 show',
+      '0 b 316 300 update',
+      '0 a 335 70000 crash',
+    ]),
+  ],
 ]
