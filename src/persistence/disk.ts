@@ -149,9 +149,7 @@ export class Disk {
   lead(): void {
     if (this.#leads) return
     this.#leads = true
-    this.#leading ??= this.#lead().finally(() => {
-      this.#leading = undefined
-    })
+    this.#leading ??= this.#lead()
   }
 
   /** Leaves storing the data to another client. */
@@ -334,12 +332,18 @@ export class Disk {
   }
 
   async #lead(): Promise<void> {
-    await this.open()
-    while (this.#leads && !this.#isLeaders && !this.#isSealed) {
-      if (!(await this.#opener.openAgain(true))) return
+    const isToOpen = () => this.#leads && !this.#isLeaders && !this.#isSealed
+    try {
+      await this.open()
+      do {
+        while (isToOpen()) if (!(await this.#opener.openAgain(true))) return
+        await this.#opening
+        if (this.#leads && !this.#isSealed) await this.#listener.leads()
+        // This client may have followed for a moment, and lead again.
+      } while (isToOpen())
+    } finally {
+      this.#leading = undefined
     }
-    await this.#opening
-    if (this.#leads && !this.#isSealed) await this.#listener.leads()
   }
 
   /** Recording has begun to fail with `failure`, or works again. */

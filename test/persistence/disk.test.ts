@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
+import { Deferred } from '../../src/base/deferred.ts'
 import { StorageError } from '../../src/base/errors.ts'
 import type { Database } from '../../src/persistence/database.ts'
 import { Disk, type DiskListener } from '../../src/persistence/disk.ts'
 import { noDatabase } from '../../src/persistence/none.ts'
 import { openDatabase } from '../../src/persistence/open.ts'
+import { memoryStore } from '../../src/storage/memory.ts'
 import { ClosableStore } from '../support/closable-store.ts'
 import { VirtualClock } from '../support/virtual.ts'
 
@@ -173,6 +175,25 @@ test('transactions are stored again after the browser has closed the database wh
   disk.lead()
   await clock.until(disk.ready())
   expect(told).toEqual(['reopened'])
+})
+
+test('a tab that loses the lead for a moment, while it takes it, stores the data', async () => {
+  const clock = new VirtualClock()
+  const compared = new Deferred<void>()
+  const disk = new Disk({
+    openDatabase: (leads) => openDatabase({ store: memoryStore(), name: 'ada', clock, leads }),
+    clock,
+    listener: { ...listener, leads: () => compared.promise },
+  })
+  disk.follow()
+  await disk.open()
+  disk.lead()
+  await clock.advance(0)
+  disk.follow()
+  disk.lead()
+  compared.resolve()
+  await clock.advance(0)
+  expect(disk.term).toBeGreaterThan(0)
 })
 
 test('a database that the engine closed is released once another is open', async () => {
