@@ -66,7 +66,7 @@ const happenings: Record<Deed, (moment: Moment) => unknown> = {
     const tab = simulation.tab(index)
     tab.isStopped = !tab.isStopped
     simulation.tell(`${tab.name} ${tab.isStopped ? 'stops' : 'starts again'}`)
-    await (tab.isStopped ? simulation.clock.until(tab.client.stop()) : tab.client.start())
+    await simulation.clock.until(tab.isStopped ? tab.client.stop() : tab.client.start())
   },
   cut: ({ simulation, index }) => {
     const device = simulation.device(index)
