@@ -6,7 +6,10 @@ export function onData(parts: Parts): CopyListener {
   return {
     // Call listeners at once, so that their time counts as time of showing the part.
     shownInPart: () => parts.commit.now(),
-    received: (delta) => parts.following.forward(delta),
+    received(delta) {
+      parts.following.forward(delta)
+      parts.commit.mark()
+    },
     replaced(types) {
       parts.commit.mark()
       if (!types) void parts.originStorage.read()

@@ -237,4 +237,11 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       '0 a 335 70000 crash',
     ]),
   ],
+  [
+    'a tab that takes the lead while it reads what the last leader stored tells its listeners of it',
+    told({ seed: 33655, mode: 'pages', hasLocks: true, channel: 'faulty', tabs: 3, opened: [0, 1, 2] }, [
+      '1 a 212 50 delete elsewhere',
+      '0 c 603 1 show',
+    ]),
+  ],
 ]
