@@ -18,7 +18,7 @@ export class Outbox {
    * first: read the disk before more is sent.
    */
   mayDiffer = true
-  /** Whether the database was opened again and may lack transactions that this outbox has. */
+  /** Whether the database may lack transactions, or rejections, that this outbox has. */
   mayBeLost = false
   /** See {@link last}. */
   #last: string | undefined

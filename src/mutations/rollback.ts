@@ -178,7 +178,10 @@ export class Rollback {
         const isOver = (entry: OutboxEntry | undefined) => entry !== undefined && isEnd(entry)
         this.drop(kept.filter(({ id }) => isOver(written.refused.get(id))))
       })
-      .catch((thrown) => reporter.error(toStorageError(thrown)))
+      .catch((thrown) => {
+        outbox.mayBeLost = true
+        reporter.error(toStorageError(thrown))
+      })
     for (const transaction of rejected) {
       if (sid === undefined) listener.rejectionShown(transaction)
       else if (transaction.state === 'rejected') outbox.results.add(transaction, sid)

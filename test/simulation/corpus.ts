@@ -244,4 +244,13 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       '0 c 603 1 show',
     ]),
   ],
+  [
+    'a rejection that a full disk did not store reaches the other tabs once there is room',
+    told({ hasLocks: true, channel: 'fine', tabs: 3 }, [
+      '2 a 258 3000 put',
+      '0 a 463 50 insert',
+      '1 a 173 1 store trouble',
+      '1 a 693 300 put',
+    ]),
+  ],
 ]
