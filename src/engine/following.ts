@@ -22,7 +22,7 @@ import type { Status } from './status.ts'
  * How often a visible follower asks whether the leader is still there, in ms. After two questions without an answer, it
  * leads: within 5 s.
  */
-const askEveryMs = 1_400
+const askEveryMs = 1_200
 
 /** The maximum time that a tab waits for the others to leave when the user signs out in it, in ms. */
 const answerMs = 1_000
