@@ -21,6 +21,9 @@ const promptMs = 60_000
 /** A tab that has seen a write in the data for so long, in ms, and could store that, holds it no more. */
 const goneMs = 5_000
 
+/** The same, if the disk failed in between: a tab opens a database again after a minute, then after four. */
+const goneAfterTroubleMs = 300_000
+
 /** What the server said of one transaction. */
 export interface Result {
   readonly id: string
@@ -248,7 +251,8 @@ export class Oracle {
       if (isHere || isTold) write.seenAt ??= now
       const since = tab.crossed.get(write) ?? Number.POSITIVE_INFINITY
       const { storeFineSince = Number.POSITIVE_INFINITY } = device
-      const isStored = now - Math.max(since, storeFineSince) >= goneMs
+      const isStored =
+        now - (storeFineSince > since ? storeFineSince + goneAfterTroubleMs : since + goneMs) >= 0
       if (isStored && device.openTabs.every((one) => this.#hasSeen(one, write)))
         write.isGone ||= !wasClearedTooSoon(write)
     }
