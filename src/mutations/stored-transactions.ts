@@ -93,7 +93,7 @@ export class StoredTransactions {
   async readNew(): Promise<void> {
     const { disk, outbox, log } = this.#options
     await log.settled()
-    this.#found(await disk.database.outbox.read(outbox.last))
+    this.#found(await disk.outbox.read(outbox.last))
   }
 
   /**
@@ -105,7 +105,7 @@ export class StoredTransactions {
     await log.settled()
     const here = outbox.list().filter(({ isStored }) => isStored)
     const { database } = disk
-    const stored = await database.outbox.read()
+    const stored = await disk.outbox.read()
     const { records, ends, unreadable } = stored
     const entries = new Map([...ends, ...records].map((entry) => [entry.id, entry]))
     const position = here.every(({ id }) => entries.has(id)) ? undefined : await database.position()
@@ -189,7 +189,7 @@ export class StoredTransactions {
 
   async #read(): Promise<void> {
     const { disk, reporter } = this.#options
-    const stored = await disk.database.outbox.read()
+    const stored = await disk.outbox.read()
     const { failed, unreadable } = stored
     this.#unreadable = unreadable
     this.#failed = failed

@@ -209,4 +209,13 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       '0 a 193 2000 fail writes',
     ]),
   ],
+  [
+    'a tab that finds on its first look at the disk that the user has signed out ends',
+    told({ seed: 26718, mode: 'pages', channel: 'fine', tabs: 2, storeMs: 20 }, [
+      '0 b 78 70000 update',
+      '1 a 514 1 insert',
+      '0 a 263 1 cut',
+      '0 a 696 1 sign out',
+    ]),
+  ],
 ]
