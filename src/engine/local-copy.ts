@@ -60,6 +60,8 @@ export interface CopyListener {
    * `delta.since` on.
    */
   received(delta: DeltaMessage): void
+  /** A response was applied, maybe not to its end. The fetch goes on, and may take long. */
+  applied(): void
   /** After a restore or a load, `ops` turned out to be updates of records that do not exist here. */
   unknownRecords(ops: readonly RowOp[]): void
 }
@@ -265,13 +267,16 @@ export class LocalCopy {
     // Until the stored data is at the position of memory, the response is stored as one entry.
     const parts =
       this.#bridged === undefined ? partsOf(delta, asked.since) : [{ ...delta, since: asked.since }]
+    let reset: ResetReason | undefined
     for (const part of parts) {
       const outcome = this.take(part, { ...asked, since: part.since })
-      if (outcome?.reset) return outcome.reset
+      reset = outcome?.reset
+      if (reset) break
       if (outcome) onPart(outcome)
       if (part.sid !== delta.sid) await pauseIfLong()
     }
-    return undefined
+    this.#options.listener.applied()
+    return reset
   }
 
   /**

@@ -7,6 +7,7 @@ export function onData(parts: Parts): CopyListener {
     // Call listeners at once, so that their time counts as time of showing the part.
     shownInPart: () => parts.commit.now(),
     received: (delta) => parts.following.forward(delta),
+    applied: () => parts.commit.mark(),
     replaced(types) {
       parts.commit.mark()
       if (!types) void parts.originStorage.read()

@@ -218,4 +218,20 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       '0 a 696 1 sign out',
     ]),
   ],
+  [
+    'a tab that takes the lead while it reads the disk says at once what it has read',
+    told(
+      {
+        seed: 27347,
+        mode: 'other user',
+        hasLocks: true,
+        channel: 'faulty',
+        tabs: 2,
+        hasSecondDevice: true,
+        undoesInSteps: true,
+        opened: [0, 1, 2],
+      },
+      ['1 a 513 50 update', '0 a 567 1 show'],
+    ),
+  ],
 ]
