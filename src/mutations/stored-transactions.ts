@@ -118,7 +118,7 @@ export class StoredTransactions {
       if (outbox.get(id) !== transaction) continue
       if (entry) acknowledgements.settle(transaction, entry)
       // The disk no longer keeps the end of the transaction, which is too old.
-      else if (canHaveEnded)
+      else if (canHaveEnded && transaction.state !== 'rejected')
         acknowledgements.settle(transaction, {
           id,
           state: 'synced',
