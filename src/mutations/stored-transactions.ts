@@ -159,10 +159,14 @@ export class StoredTransactions {
    * running.
    */
   storeAgain(): void {
-    const { outbox, optimisticUpdates, log, acknowledgements } = this.#options
+    const { disk, outbox, optimisticUpdates, log, acknowledgements } = this.#options
     const lacking = () =>
       outbox.list().filter(({ state, isStored }) => state !== 'writing' && (outbox.mayBeLost || !isStored))
-    if (lacking().length === 0) return
+    if (lacking().length === 0) {
+      // What the disk refused need not be stored any more: see whether the disk works again.
+      if (disk.outbox.refused && !disk.isSealed) log.change({}).catch(() => {})
+      return
+    }
     let put: readonly LocalTransaction[] = []
     const change = () => {
       put = lacking()
