@@ -146,7 +146,7 @@ export class Acknowledgements implements SenderListener {
 
   /** Applies `entry`, which another tab has stored for `transaction`. */
   settle(transaction: LocalTransaction, entry: OutboxEntry): void {
-    const { outbox, rollback } = this.#options
+    const { outbox, rollback, position } = this.#options
     switch (entry.state) {
       case 'sending':
         if (!isUnsent(transaction)) return
@@ -156,6 +156,9 @@ export class Acknowledgements implements SenderListener {
       case 'synced': {
         const { state, sid = 0, acceptedEpoch } = entry
         if (outbox.accept(transaction, sid, acceptedEpoch, state === 'synced')) this.#awaitEcho(sid)
+        // The server had another history when it rejected the transaction.
+        else if (transaction.state === 'rejected' && !isOtherEpoch(position() ?? {}, acceptedEpoch))
+          rollback.drop([transaction])
         return
       }
       case 'rejected':
@@ -203,8 +206,12 @@ export class Acknowledgements implements SenderListener {
       const effects = effectsIn(confirmed, transaction.id, rows)
       if (effects.length > 0) transaction.note(effects)
       if (outbox.accept(transaction, sid, epoch)) this.#store(transaction)
-      // An older version of the application has sent a transaction that this version could not migrate.
-      else if (transaction.state === 'rejected') rollback.discard(transaction).catch(() => {})
+      // The server had another history when it rejected the transaction, or an older version of the application has sent
+      // a transaction that this version could not migrate.
+      else if (transaction.state === 'rejected') {
+        rollback.drop([transaction])
+        this.#endStored([{ ...transaction.record, state: 'accepted', sid, acceptedEpoch: epoch }])
+      }
     }
   }
 

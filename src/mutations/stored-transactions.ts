@@ -93,7 +93,7 @@ export class StoredTransactions {
   async readNew(): Promise<void> {
     const { disk, outbox, log } = this.#options
     await log.settled()
-    this.#found(await disk.database.outbox.read(outbox.last))
+    this.#found(await disk.outbox.read(outbox.last))
   }
 
   /**
@@ -106,7 +106,7 @@ export class StoredTransactions {
     const here = outbox.list().filter(({ isStored }) => isStored)
     const { database } = disk
     const wasLost = outbox.mayBeLost
-    const stored = await database.outbox.read()
+    const stored = await disk.outbox.read()
     const { records, ends, unreadable } = stored
     const entries = new Map([...ends, ...records].map((entry) => [entry.id, entry]))
     const position = here.every(({ id }) => entries.has(id)) ? undefined : await database.position()
@@ -119,7 +119,7 @@ export class StoredTransactions {
       if (outbox.get(id) !== transaction) continue
       if (entry) acknowledgements.settle(transaction, entry)
       // The disk no longer keeps the end of the transaction, which is too old.
-      else if (position && isComplete)
+      else if (position && isComplete && transaction.state !== 'rejected')
         acknowledgements.settle(transaction, {
           id,
           state: 'synced',
@@ -160,10 +160,14 @@ export class StoredTransactions {
    * running.
    */
   storeAgain(): void {
-    const { outbox, optimisticUpdates, log, acknowledgements } = this.#options
+    const { disk, outbox, optimisticUpdates, log, acknowledgements } = this.#options
     const lacking = () =>
       outbox.list().filter(({ state, isStored }) => state !== 'writing' && (outbox.mayBeLost || !isStored))
-    if (lacking().length === 0) return
+    if (lacking().length === 0) {
+      // What the disk refused need not be stored any more: see whether the disk works again.
+      if (disk.outbox.refused && !disk.isSealed) log.change({}).catch(() => {})
+      return
+    }
     let put: readonly LocalTransaction[] = []
     const change = () => {
       put = lacking()
@@ -190,7 +194,7 @@ export class StoredTransactions {
 
   async #read(): Promise<void> {
     const { disk, reporter } = this.#options
-    const stored = await disk.database.outbox.read()
+    const stored = await disk.outbox.read()
     const { failed, unreadable } = stored
     this.#unreadable = unreadable
     this.#failed = failed

@@ -2,7 +2,7 @@ import type { Clock } from '../base/environment.ts'
 import { type SyncError, toStorageError } from '../base/errors.ts'
 import { Timer } from '../base/timer.ts'
 import type { Database } from './database.ts'
-import type { OutboxChange, OutboxWritten } from './outbox.ts'
+import type { OutboxChange, OutboxWritten, StoredOutbox } from './outbox.ts'
 
 /** Maximum attempts to write one change if the browser closes the database meanwhile. */
 const maxTries = 3
@@ -44,6 +44,18 @@ export class OutboxDisk {
   /** The error of the last change; `undefined` if it was stored. */
   get refused(): SyncError | undefined {
     return this.#refused
+  }
+
+  /** Reads as `OutboxStore.read` does. */
+  async read(after?: string): Promise<StoredOutbox> {
+    try {
+      return await this.#options.database().outbox.read(after)
+    } catch (error) {
+      const failure = toStorageError(error)
+      // The user has signed out in another tab: no change is stored any more.
+      if (failure.code === 'signed_out') this.#refuse(failure)
+      throw failure
+    }
   }
 
   /** Writes `change` as `OutboxStore.write` does. If there is no room, drops the data, which can be fetched again. */

@@ -253,4 +253,41 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       '1 a 693 300 put',
     ]),
   ],
+  [
+    'a tab that finds on its first look at the disk that the user has signed out ends',
+    told({ seed: 26718, mode: 'pages', channel: 'fine', tabs: 2, storeMs: 20 }, [
+      '0 b 78 70000 update',
+      '1 a 514 1 insert',
+      '0 a 263 1 cut',
+      '0 a 696 1 sign out',
+    ]),
+  ],
+  [
+    'a write that the server refused and accepts after a restore waits in no inbox, though the disk fails',
+    told({ hasLocks: true, channel: 'fine', tabs: 3, endsRestored: true, opened: [2, 1, 0] }, [
+      '2 b 880 50 server down',
+      '2 a 841 1 delete elsewhere',
+      '1 a 113 300 update',
+      '1 c 60 70000 store trouble',
+      '2 c 289 50 insert',
+      '0 a 133 300 server down',
+      '2 c 595 300 restore',
+      '1 a 176 70000 lose an answer',
+    ]),
+  ],
+  [
+    'a refused write stays in the inbox of each tab after the user has cleared the store',
+    told(
+      {
+        mode: 'store',
+        channel: 'fine',
+        tabs: 3,
+        undoesInSteps: true,
+        storeMs: 20,
+        endsRestored: true,
+        opened: [0, 1, 2],
+      },
+      ['2 b 159 50 crash', '2 a 35 70000 insert', '2 b 189 1 clear the store'],
+    ),
+  ],
 ]
