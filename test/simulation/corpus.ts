@@ -209,4 +209,20 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       '0 a 193 2000 fail writes',
     ]),
   ],
+  [
+    'an undone put leaves a record to which somebody else adds a field at the same moment',
+    told({ mode: 'undo', opened: [0] }, ['0 c 933 3000 put', '0 c 871 1 update elsewhere', '0 c 255 1 undo']),
+  ],
+  [
+    'a redone removal leaves a record to which somebody else has added a field unheard',
+    told({ mode: 'undo', undoesInSteps: true, opened: [0] }, [
+      '0 a 123 3000 update',
+      '0 a 97 1 undo',
+      '0 b 349 1 delete',
+      '0 b 91 1 update elsewhere',
+      '0 c 720 50 stop',
+      '0 c 166 3000 undo',
+      '0 c 337 70000 redo',
+    ]),
+  ],
 ]
