@@ -225,4 +225,13 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       '0 c 337 70000 redo',
     ]),
   ],
+  [
+    'an undo of what every other tab has seen is carried out after a restore',
+    told({ tabs: 3, hasLocks: true, channel: 'fine', undoesInSteps: true, opened: [0, 1, 2] }, [
+      '2 a 514 3000 stop',
+      '2 a 275 3000 update',
+      '0 b 280 1 restore',
+      '2 a 750 300 undo',
+    ]),
+  ],
 ]
