@@ -226,6 +226,22 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
     ]),
   ],
   [
+    'an undone put, made before any data had come, brings back the fields that it has taken away',
+    told({ mode: 'undo', hasLocks: true, undoesInSteps: true, endsRestored: true }, [
+      '0 a 671 300 put',
+      '0 b 738 3000 cut',
+      '0 b 766 3000 undo',
+    ]),
+  ],
+  [
+    'an undone put may restore what was there before a change that a delta has left out',
+    told({ mode: 'undo', channel: 'fine', refuses: true }, [
+      '0 a 459 50 put',
+      '0 a 916 300 update elsewhere',
+      '0 a 233 70000 undo',
+    ]),
+  ],
+  [
     'an undo of what every other tab has seen is carried out after a restore',
     told({ tabs: 3, hasLocks: true, channel: 'fine', undoesInSteps: true, opened: [0, 1, 2] }, [
       '2 a 514 3000 stop',
