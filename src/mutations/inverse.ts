@@ -13,8 +13,10 @@ export interface Effect {
   readonly id: string
   readonly base: Payload | undefined
   readonly mine: Payload | undefined
-  /** Whether `mine` is the record as the server sent it, with all that the server added or changed. */
-  readonly isServers?: boolean
+  /** Whether `base` is the whole record, with all that the server added. */
+  readonly isBaseWhole?: boolean | undefined
+  /** As `isBaseWhole`, of `mine`. */
+  readonly isMineWhole?: boolean | undefined
 }
 
 /** The effect of a transaction on each record that it changes. */
@@ -52,31 +54,34 @@ export function effectsIn(frames: readonly DeltaFrame[], tx: string, rows: RowSo
     current.set(key, after)
     if (frame.tx !== tx) continue
     const { base } = effects.get(key) ?? { base: before?.p }
-    effects.set(key, { t, id, base, mine: after?.p, isServers: true })
+    effects.set(key, { t, id, base, mine: after?.p, isBaseWhole: true, isMineWhole: true })
   }
   return [...effects.values()]
 }
 
 /**
- * The ops that take `effects` back. The server applies each op only to values that the transaction wrote. `rows`: the
- * current records. A record to which somebody has added a field since is not removed.
+ * The ops that take `effects` back. The server applies each op only to values that the transaction wrote, and does not
+ * remove a record to which somebody has added a field since.
  */
-export function inverseOf(effects: readonly Effect[], rows: RowSource): readonly TxOp[] {
-  return [...effects].reverse().flatMap((effect) => inverseOp(effect, rows) ?? [])
+export function inverseOf(effects: readonly Effect[]): readonly TxOp[] {
+  return [...effects].reverse().flatMap((effect) => inverseOp(effect) ?? [])
 }
 
 /** The effects of a transaction that takes `effects` back. */
 export function reversed(effects: readonly Effect[]): readonly Effect[] {
-  return [...effects].reverse().map(({ t, id, base, mine }) => ({ t, id, base: mine, mine: base }))
+  return [...effects].reverse().map(({ t, id, base, mine, isBaseWhole, isMineWhole }) => ({
+    t,
+    id,
+    base: mine,
+    mine: base,
+    isBaseWhole: isMineWhole,
+    isMineWhole: isBaseWhole,
+  }))
 }
 
-function inverseOp({ t, id, base, mine, isServers }: Effect, rows: RowSource): TxOp | undefined {
+function inverseOp({ t, id, base, mine, isMineWhole }: Effect): TxOp | undefined {
   if (!mine) return base && { op: 'i', t, id, p: base, was: null }
-  if (!base) {
-    const { p = {} } = rows.of(t).get(id) ?? {}
-    const isExtended = isServers && Object.keys(p).some((field) => !Object.hasOwn(mine, field))
-    return isExtended ? undefined : { op: 'd', t, id, was: mine }
-  }
+  if (!base) return { op: 'd', t, id, was: mine, ...(isMineWhole && { whole: true }) }
   const changed = Object.keys({ ...base, ...mine }).filter((field) => !jsonEqual(base[field], mine[field]))
   if (changed.length === 0) return undefined
   const kept = changed.filter((field) => Object.hasOwn(base, field))

@@ -80,7 +80,18 @@ export class OptimisticUpdates {
       const { t, id } = image
       return replica.isReady(t) ? { t, id, p: replica.below(tx, t, id)?.p ?? null } : image
     })
-    return effectsOf({ ops: record.ops, before })
+    return effectsOf({ ops: record.ops, before }).map((effect) => ({
+      ...effect,
+      isBaseWhole: this.#isWhole(effect),
+    }))
+  }
+
+  /** Whether the record as `base` has all fields of the confirmed one: what the server adds is among them. */
+  #isWhole({ t, id, base }: Effect): boolean {
+    const { replica } = this.#options
+    const confirmed = replica.isReady(t) ? replica.confirmed(t, id) : undefined
+    if (!base || !confirmed) return false
+    return Object.keys(confirmed.p).every((field) => Object.hasOwn(base, field))
   }
 
   /** Saves the effects of transactions in them, before their updates are removed. */

@@ -89,8 +89,18 @@ export class RejectedTransactions {
   #undone(transaction: LocalTransaction): Draft | undefined {
     const { maker } = this.#options
     if (maker.undoesRejected(transaction)) return { ops: [], before: [] }
-    const isLost = isOvertaken(transaction) || maker.undoesRewritten(transaction)
+    const isLost =
+      isOvertaken(transaction) || maker.undoesRewritten(transaction) || this.#isUnknown(transaction)
     return isLost ? maker.undoAgain(transaction) : undefined
+  }
+
+  /**
+   * Whether the transaction is an undo or a redo of what the data contains, but the server, which has another history
+   * now, has not accepted.
+   */
+  #isUnknown({ record, rejection }: LocalTransaction): boolean {
+    const isRefused = record.isUndo === true && rejection?.reason === 'dependency_rejected'
+    return isRefused && record.requires.every((id) => !this.#options.outbox.get(id))
   }
 
   #merged(transaction: LocalTransaction): Draft | undefined {

@@ -72,7 +72,7 @@ export class TransactionMaker implements TransactionHost, UndoHost {
   again(cancelled: LocalTransaction): LocalTransaction {
     this.refuseClosed()
     const { rows } = this.#options
-    const written = leftOn(inverseOf(reversed(this.#effectsOf(cancelled)), rows), rows)
+    const written = leftOn(inverseOf(reversed(this.#effectsOf(cancelled))), rows)
     return this.#add(written, { ...this.#optionsOf(cancelled.record), isUndo: true }, cancelled)
   }
 
@@ -97,7 +97,7 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     if (!isSent(transaction)) return undefined
     const { label, group } = transaction.record
     const { rows } = this.#options
-    const written = leftOn(inverseOf(this.#effectsOf(transaction), rows), rows)
+    const written = leftOn(inverseOf(this.#effectsOf(transaction)), rows)
     if (written.ops.length === 0) return undefined
     return this.#add(written, { label, group, requires: [transaction], isUndo: true, undoes: transaction })
   }
@@ -152,7 +152,7 @@ export class TransactionMaker implements TransactionHost, UndoHost {
   /** The writes of the undo or redo `transaction`, computed for the records in `rows`. */
   undoAgain(transaction: LocalTransaction, rows: RowSource = this.#options.rows): Draft {
     const undone = this.#undoneBy(transaction)
-    return leftOn(undone ? inverseOf(this.#effectsOf(undone), rows) : transaction.record.ops, rows)
+    return leftOn(undone ? inverseOf(this.#effectsOf(undone)) : transaction.record.ops, rows)
   }
 
   /** The saved effects of `transaction`; if none are saved, the effects of its optimistic updates. */

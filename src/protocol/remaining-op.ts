@@ -16,11 +16,12 @@ export function remainingOp(op: TxOp, p: Payload | undefined): TxOp | undefined 
   }
   if (!p) return undefined
   const { was } = op
-  const holds = (field: string) => !Object.hasOwn(was, field) || jsonEqual(heldIn(p, field), was[field])
   if (op.op === 'd') {
-    const { was: _, ...left } = op
-    return Object.keys(was).every(holds) ? left : undefined
+    const { was: _, whole, ...left } = op
+    const fields = Object.keys(whole ? { ...p, ...was } : was)
+    return fields.every((field) => jsonEqual(heldIn(p, field), heldIn(was, field))) ? left : undefined
   }
+  const holds = (field: string) => !Object.hasOwn(was, field) || jsonEqual(heldIn(p, field), was[field])
   const { was: _, unset = [], ...rest } = op
   const fields = Object.fromEntries(Object.entries(op.p).filter(([field]) => holds(field)))
   const removed = unset.filter((field) => Object.hasOwn(p, field) && holds(field))

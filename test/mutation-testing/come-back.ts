@@ -95,8 +95,8 @@ export const comeBack: readonly Mutation[] = [
     test: 'test/writes/undo-others.test.ts',
     name: 'invariant 74: of an added record leaves it if somebody else has added a field',
     file: 'src/mutations/inverse.ts',
-    from: 'return isExtended ? undefined : ',
-    to: 'return ',
+    from: ', ...(isMineWhole && { whole: true })',
+    to: '',
   },
   {
     invariant: 74,

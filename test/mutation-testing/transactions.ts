@@ -87,8 +87,8 @@ export const transactions: readonly Mutation[] = [
     test: 'test/server-sql/contract.test.ts',
     name: 'invariant 74: an op with `was` changes no field and removes no record that somebody else changed, in %s',
     file: 'src/protocol/remaining-op.ts',
-    from: 'return Object.keys(was).every(holds) ? left : undefined',
-    to: 'return left',
+    from: 'fields.every((field) => jsonEqual(heldIn(p, field), heldIn(was, field))) ? left : undefined',
+    to: 'left',
   },
   {
     invariant: 74,

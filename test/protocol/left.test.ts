@@ -25,6 +25,11 @@ describe('the remaining op', () => {
     ['an update that removes what is missing', { op: 'u', p: {}, unset: ['a'], was: { a: null } }, {}],
     ['an update of no record', { op: 'u', p: { a: 1 }, was: {} }, undefined],
     ['a removal with a field that does not hold', { op: 'd', was: { a: 0, b: 0 } }, { a: 0, b: 9 }],
+    [
+      'a removal of a whole record with another field',
+      { op: 'd', was: { a: 0 }, whole: true },
+      { a: 0, b: 9 },
+    ],
     ['a removal of no record', { op: 'd', was: {} }, undefined],
     ['an insert of a record that is there', { op: 'i', p: {}, was: null }, {}],
   ])('is empty for %s', (_, op, p) => {
@@ -36,6 +41,11 @@ describe('the remaining op', () => {
     ['an insert if there is no record', { op: 'i', p: { a: 1 } }, null, undefined],
   ])('is %s', (_, op, was, p) => {
     expect(left({ ...op, was }, p)).toEqual({ ...issue, ...op })
+  })
+
+  test('is a removal of a whole record if it has no other field', () => {
+    const op = { op: 'd', was: { a: 0, b: null }, whole: true }
+    expect(left(op, { a: 0, c: null })).toEqual({ ...issue, op: 'd' })
   })
 
   test.each(['a', 'constructor'])('takes a missing field `%s` for null', (field) => {

@@ -26,7 +26,10 @@ export interface Write {
   readonly history: number
   /** Since when its device was offline by then, and knew it. */
   readonly offlineSince: number | undefined
-  /** The record right before the server took it, in each history. */
+  /**
+   * The record right before the server took it, in each history. Of a `put`, also what the record was since it was made:
+   * a delta leaves out what a later `put` replaces, and then the client knows only what was there before.
+   */
   readonly befores: Row[]
   /** When its user was told. `stored`: that it is durable, while the server did not have it. */
   told: { durable?: number; stored?: number; synced?: number; end?: Transaction['state'] }
@@ -89,8 +92,10 @@ function unwritten(
   const below = [base, ...befores, ...without]
   const isWhole = kind !== 'update' && Object.keys(fields).every((field) => row[field] === fields[field])
   const removed = isWhole && below.includes(undefined) ? [undefined] : []
-  const written = kind === 'put' ? { ...base, ...row, ...fields } : fields
-  const rows = fieldwise(written, row, (field) =>
+  // A `put` has taken away the fields that it does not have.
+  const all = kind === 'put' ? [...below, row, fields] : [fields]
+  const names = new Set(all.flatMap((one) => Object.keys(one ?? {})))
+  const rows = fieldwise(names, row, (field) =>
     row[field] === fields[field] ? below.map((one) => one?.[field]) : undefined,
   )
   return [...removed, ...rows]
@@ -104,7 +109,7 @@ function rewritten(
 ): readonly Row[] {
   if (kind === 'delete') return [undefined, row]
   if (!row) return kind === 'update' ? [row] : [row, fields]
-  return fieldwise({ ...row, ...fields }, row, (field) => {
+  return fieldwise(Object.keys({ ...row, ...fields }), row, (field) => {
     const isAsBefore = [base, confirmed, ...befores, ...without].some((one) => one?.[field] === row[field])
     return isAsBefore ? [row[field], fields[field] ?? (kind === 'put' ? undefined : row[field])] : undefined
   })
@@ -112,12 +117,12 @@ function rewritten(
 
 /** All rows that result where each of `fields` becomes one of `valuesOf` it. */
 function fieldwise(
-  fields: NonNullable<Row>,
+  fields: Iterable<string>,
   row: NonNullable<Row>,
   valuesOf: (field: string) => readonly (number | undefined)[] | undefined,
 ): readonly Row[] {
   let rows: readonly NonNullable<Row>[] = [row]
-  for (const field of Object.keys(fields)) {
+  for (const field of fields) {
     const values = valuesOf(field)
     if (!values) continue
     rows = [...new Set(values)].flatMap((value) =>

@@ -290,4 +290,45 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       ['2 b 159 50 crash', '2 a 35 70000 insert', '2 b 189 1 clear the store'],
     ),
   ],
+  [
+    'an undone put leaves a record to which somebody else adds a field at the same moment',
+    told({ mode: 'undo', opened: [0] }, ['0 c 933 3000 put', '0 c 871 1 update elsewhere', '0 c 255 1 undo']),
+  ],
+  [
+    'a redone removal leaves a record to which somebody else has added a field unheard',
+    told({ mode: 'undo', undoesInSteps: true, opened: [0] }, [
+      '0 a 123 3000 update',
+      '0 a 97 1 undo',
+      '0 b 349 1 delete',
+      '0 b 91 1 update elsewhere',
+      '0 c 720 50 stop',
+      '0 c 166 3000 undo',
+      '0 c 337 70000 redo',
+    ]),
+  ],
+  [
+    'an undone put, made before any data had come, brings back the fields that it has taken away',
+    told({ mode: 'undo', hasLocks: true, undoesInSteps: true, endsRestored: true }, [
+      '0 a 671 300 put',
+      '0 b 738 3000 cut',
+      '0 b 766 3000 undo',
+    ]),
+  ],
+  [
+    'an undone put may restore what was there before a change that a delta has left out',
+    told({ mode: 'undo', channel: 'fine', refuses: true }, [
+      '0 a 459 50 put',
+      '0 a 916 300 update elsewhere',
+      '0 a 233 70000 undo',
+    ]),
+  ],
+  [
+    'an undo of what every other tab has seen is carried out after a restore',
+    told({ tabs: 3, hasLocks: true, channel: 'fine', undoesInSteps: true, opened: [0, 1, 2] }, [
+      '2 a 514 3000 stop',
+      '2 a 275 3000 update',
+      '0 b 280 1 restore',
+      '2 a 750 300 undo',
+    ]),
+  ],
 ]

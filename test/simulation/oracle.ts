@@ -164,7 +164,8 @@ export class Oracle {
         this.log.history.order.push(write.transaction.id)
         if (write.told.end === 'failed' && !wasUnknown(write))
           this.fault(`a write that had failed happened: ${write.name}`)
-        write.befores.push(change.before)
+        const isSame = write.kind === 'put' && write.history === change.history
+        write.befores.push(...(isSame ? this.log.history.between(write.sid, change) : []), change.before)
         this.#checkOwn(write, change)
       } else if (change.tx !== undefined) {
         for (const fault of faultsOfReplay(this, change)) this.fault(fault)

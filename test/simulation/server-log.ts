@@ -66,6 +66,11 @@ export class History {
     return this.states.filter((state) => state.sid > sid).map(({ rows }) => rows.get(id))
   }
 
+  /** What the record of `change` became after the position `from` and before the change. */
+  between(from: number, { sid, id }: Pick<Change, 'sid' | 'id'>): readonly Row[] {
+    return this.states.filter((state) => state.sid > from && state.sid < sid).map(({ rows }) => rows.get(id))
+  }
+
   /** A record as it was at the position `sid`. */
   at(sid: number, id: string): Row {
     return this.states.findLast((state) => state.sid <= sid)?.rows.get(id)

@@ -128,6 +128,24 @@ test('a write that was seen in the data is not sent again after a restore of the
   expect(again.get('Item', 'i1')?.n).toBe(7)
 })
 
+test('an undo in a tab that has not heard of a restore of the server takes its write back', async () => {
+  const { server, a, b, write, front, stored } = await twoTabs()
+  await server.clock.until(a.stop())
+  const tx = write(a, 1)
+  await server.clock.until(tx.durable)
+  front()
+  await server.settle()
+  expect(b.get('Item', 'i1')?.n).toBe(1)
+  await server.restore([{ op: 'i', t: 'Item', id: 'i1', p: { n: 1 } }], 'ada')
+  await server.clock.until(tx.undo())
+  front()
+  await server.settle()
+  await a.start()
+  await server.settle()
+  expect(await stored()).toBe(0)
+  expect(a.outbox.list()).toEqual([])
+})
+
 test('invariant 11: a write that was seen in the data is not sent again, even if the disk failed to remove it', async () => {
   const { server, device, write, stored } = await twoTabs()
   let isSlow = false

@@ -208,6 +208,20 @@ describe('undo', () => {
     await others({})
     expect(await stored()).toMatchObject({ mine: 1 })
   })
+
+  test('invariant 74: of an added record leaves it if somebody else adds a field while the undo is on its way', async () => {
+    const { server, client } = await oneItem()
+    client.mutate((m) => m.insert('Item', { id: 'i2', title: 'added' }))
+    await server.settle()
+    server.hold()
+    await server.write([{ op: 'u', t: 'Item', id: 'i2', p: { theirs: 1 } }])
+    await server.clock.until(client.undo())
+    await server.clock.advance(5_000)
+    server.release()
+    await server.settle()
+    expect(client.get('Item', 'i2')).toMatchObject({ title: 'added', theirs: 1 })
+    expect((await server.rows('ada')).map(({ id }) => id)).toContain('i2')
+  })
 })
 
 test('redo, while the undo is on its way and somebody else writes another field, restores the write', async () => {
@@ -278,14 +292,26 @@ describe('redo of a write that was undone before it was sent', () => {
     expect(await stored()).toEqual({})
   })
 
-  test('does not remove a record that somebody else has changed meanwhile', async () => {
+  test.each(['note', 'other'])(
+    'does not remove a record of which somebody else has written the field `%s` meanwhile',
+    async (field) => {
+      const { server, client, others, stored } = await undone('remove')
+      await others({ [field]: 'theirs' })
+      await client.start()
+      await server.settle()
+      await server.clock.until(client.redo())
+      await server.settle()
+      expect(await stored()).toEqual({ ...old, [field]: 'theirs' })
+    },
+  )
+
+  test('does not remove a record to which somebody else adds a field that arrives after the redo', async () => {
     const { server, client, others, stored } = await undone('remove')
-    await others({ note: 'theirs' })
+    await others({ other: 'theirs' })
+    await server.clock.until(client.redo())
     await client.start()
     await server.settle()
-    await server.clock.until(client.redo())
-    await server.settle()
-    expect(await stored()).toEqual({ title: 'old', note: 'theirs' })
+    expect(await stored()).toEqual({ ...old, other: 'theirs' })
   })
 
   test('keeps changes of others, even if they arrive after the redo', async () => {

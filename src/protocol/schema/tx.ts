@@ -28,8 +28,16 @@ export const txOpSchema = z.discriminatedUnion('op', [
     unset: z.optional(z.readonly(z.array(nameSchema))),
     was: z.optional(payloadSchema),
   }),
-  /** Removes the record: with `was`, only if it still has all of these values. */
-  z.object({ op: z.literal('d'), ...target, was: z.optional(payloadSchema) }),
+  /**
+   * Removes the record: with `was`, only if it still has all of these values; if `was` is `whole`, only if it also has
+   * no other field.
+   */
+  z.object({
+    op: z.literal('d'),
+    ...target,
+    was: z.optional(payloadSchema),
+    whole: z.optional(z.boolean()),
+  }),
 ])
 
 /** A transaction on the wire: the server applies all ops or none. */

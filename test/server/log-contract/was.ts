@@ -19,11 +19,17 @@ export async function takesBackItsOwn(log: Log): Promise<void> {
 
 /** An insert that is taken back, and somebody else’s change of the record. */
 export async function keepsWhatOthersChanged(log: Log): Promise<void> {
-  await log.write([insert('1', { n: 1 }), insert('2', { n: 1 })], asService)
-  await log.write([update('2', { n: 2 })], asService)
-  for (const id of ['1', '2'])
-    await log.transact(txOf(id, [was(remove(id), { userId: 'ann', n: 1 })]), as('ann'))
-  expect((await rowsOf(log)).map(({ id }) => id)).toEqual(['2'])
+  const ids = ['1', '2', '3', '4']
+  await log.write(
+    ids.map((id) => insert(id, { n: 1 })),
+    asService,
+  )
+  await log.write([update('2', { n: 2 }), update('3', { m: 1 }), update('4', { m: 1 })], asService)
+  for (const id of ids) {
+    const op = was({ ...remove(id), op: 'd', whole: id !== '4' }, { userId: 'ann', n: 1 })
+    await log.transact(txOf(id, [op]), as('ann'))
+  }
+  expect((await rowsOf(log)).map(({ id }) => id)).toEqual(['2', '3'])
 }
 
 export function describeWas(what: string, logTest: LogTest): void {
