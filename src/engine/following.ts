@@ -323,8 +323,8 @@ export class Following {
     if (isEarlier || !isRunning()) return
     if (disk.leads) {
       // While this tab is becoming the leader, the previous leader may still send messages.
-      if (disk.term !== undefined && lead.term > disk.term) listener.overtaken()
-      return
+      if (lead.term <= (disk.term ?? this.#term)) return
+      listener.overtaken()
     }
     this.#term = lead.term
     const isUsable = disk.isOpen && !disk.outbox.refused

@@ -331,4 +331,12 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       '2 a 750 300 undo',
     ]),
   ],
+  [
+    'a tab that waits for a slow disk in order to lead follows another one that leads meanwhile',
+    told({ channel: 'fine', tabs: 3, undoesInSteps: true, refuses: true, opened: [2, 1, 0] }, [
+      '2 a 947 3000 store trouble',
+      '2 a 911 50 restore',
+      '1 b 90 3000 show',
+    ]),
+  ],
 ]
