@@ -17,6 +17,9 @@ import type { StorageStatus } from './storage-status.ts'
  */
 const roomMs = 3_600_000
 
+/** The delay before changes that could not be stored are written again, in ms. */
+const againMs = 60_000
+
 export interface DiskOptions {
   /** Opens the database. `leads`: whether this client stores the data. If not, it writes the outbox only. */
   readonly openDatabase: (leads: boolean) => Promise<Database>
@@ -61,6 +64,7 @@ export class Disk {
   readonly #opener: Opener
   readonly #checkpointer: Checkpointer
   readonly #retry: Timer
+  readonly #again: Timer
   #retryMs = roomMs
   readonly #recorder: Recorder
   /** Why the data was dropped during the current `replace`, if it was. */
@@ -129,6 +133,11 @@ export class Disk {
       this.#retry.set(this.#retryMs)
       if (suspended) listener.lost()
     })
+    this.#again = new Timer(clock, () => {
+      if (!this.#recorder.failure) return
+      this.#again.set(againMs)
+      void this.#recorder.settled()
+    })
   }
 
   get database(): Database {
@@ -157,7 +166,7 @@ export class Disk {
     this.#leads = false
     this.#isLeaders = false
     this.#checkpointer.abort()
-    this.#retry.clear()
+    this.#clearRetries()
     this.#recorder.rest()
     this.#report()
   }
@@ -303,7 +312,7 @@ export class Disk {
     await this.#opener.close()
     // A database that was opened meanwhile may still be storing records that failed before.
     await this.#recorder.settled()
-    this.#retry.clear()
+    this.#clearRetries()
   }
 
   async #open(): Promise<void> {
@@ -350,10 +359,17 @@ export class Disk {
   #onRecorderChange(failure: SyncError | undefined): void {
     this.#report()
     if (!this.#leads) return
-    if (failure) this.#retry.within(this.#retryMs)
-    else this.#retry.clear()
+    if (failure) {
+      this.#retry.within(this.#retryMs)
+      this.#again.within(againMs)
+    } else this.#clearRetries()
     if (failure?.code === 'broken_link') this.#listener.lost()
     else void this.#opener.openAfter(this.database, failure)
+  }
+
+  #clearRetries(): void {
+    this.#retry.clear()
+    this.#again.clear()
   }
 
   /** The first failure among opening, recording, checkpoints and the outbox. */

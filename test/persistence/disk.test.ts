@@ -141,6 +141,24 @@ test('too many unstored deltas cause a snapshot', async () => {
   await clock.until(disk.close())
 })
 
+test('a delta that the disk did not take is stored within a minute, though no other one follows', async () => {
+  const clock = new VirtualClock()
+  let isFull = true
+  const database: Database = {
+    ...noDatabase,
+    append: () => (isFull ? Promise.reject(full) : Promise.resolve()),
+  }
+  const disk = new Disk({ openDatabase: async () => database, clock, listener })
+  await disk.open()
+  disk.resume()
+  disk.record({ since: 0, sid: 1, ops: [] })
+  await clock.advance(0)
+  isFull = false
+  await clock.advance(60_000)
+  expect(disk.failure).toBeUndefined()
+  await clock.until(disk.close())
+})
+
 test('the stored data is read once, even if the database is reopened', async () => {
   const clock = new VirtualClock()
   const engine = new ClosableStore()
