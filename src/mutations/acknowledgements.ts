@@ -344,14 +344,13 @@ export class Acknowledgements implements SenderListener {
     this.#toStore.clear()
     const end = canEnd ? [...this.#toEnd.values()].map((record) => endOf(record, 'synced')) : []
     const unseen = canEnd ? [] : [...this.#toEnd.values()].filter(({ seen }) => !seen)
-    for (const record of unseen) {
-      const seen = { ...record, seen: true }
-      this.#toEnd.set(record.id, seen)
-      update.push(seen)
-    }
-    if (update.length + end.length === 0) return
-    await log.change({ update, end }).then(
-      () => this.ended(end),
+    const seen = unseen.map((record) => ({ ...record, seen: true }))
+    if (update.length + seen.length + end.length === 0) return
+    await log.change({ update: [...update, ...seen], end }).then(
+      () => {
+        for (const record of seen) if (this.#toEnd.has(record.id)) this.#toEnd.set(record.id, record)
+        this.ended(end)
+      },
       () => {},
     )
   }

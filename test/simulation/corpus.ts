@@ -339,4 +339,14 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       '1 b 90 3000 show',
     ]),
   ],
+  [
+    'a write that the data shows is not sent again after a restore, though the disk was full at first',
+    told({ seed: 63800, mode: 'store', hasLocks: true, endsRestored: true }, [
+      '0 c 906 1 update',
+      '0 a 293 70000 close the store',
+      '0 a 643 1 update',
+      '0 a 429 1 store trouble',
+      '0 b 705 3000 show',
+    ]),
+  ],
 ]
