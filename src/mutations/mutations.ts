@@ -11,7 +11,7 @@ import { noTxUrl } from '../network/http.ts'
 import { Schedule, type ScheduleSignal } from '../network/schedule.ts'
 import type { Transport } from '../network/transport.ts'
 import type { Disk } from '../persistence/disk.ts'
-import type { OutboxNews, OutboxRecord } from '../persistence/outbox.ts'
+import type { OutboxChange, OutboxNews, OutboxRecord } from '../persistence/outbox.ts'
 import type { TxCodec } from '../protocol/tx.ts'
 import type { Replica } from '../records/replica.ts'
 import { Acknowledgements, type AcknowledgementsListener } from './acknowledgements.ts'
@@ -110,13 +110,17 @@ export class Mutations {
     this.#options = options
     const outbox = new Outbox(options.onListenerError, () => commit.mark())
     this.#outbox = outbox
-    this.#log = new OutboxLog(async (change) => {
-      await disk.open()
+    const write = async (change: OutboxChange) => {
       const { last } = outbox
       const hears = last !== undefined && options.hears()
       const written = await disk.outbox.write({ ...change, after: last, hears })
       if (written.stored.size > 0) listener.stored([...written.stored.values()])
       return written
+    }
+    this.#log = new OutboxLog(async (change) => {
+      await disk.open()
+      if (change.put) await this.transactions.storeUnstored(write)
+      return write(change)
     })
     const shared = {
       ...options,

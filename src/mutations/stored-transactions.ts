@@ -5,8 +5,10 @@ import type { Models } from '../models/models.ts'
 import type { Disk } from '../persistence/disk.ts'
 import {
   isEnd,
+  type OutboxChange,
   type OutboxNews,
   type OutboxRecord,
+  type OutboxWritten,
   type RecordImage,
   type StoredOutbox,
   signedOut,
@@ -160,7 +162,7 @@ export class StoredTransactions {
    * running.
    */
   storeAgain(): void {
-    const { disk, outbox, optimisticUpdates, log, acknowledgements } = this.#options
+    const { disk, outbox, log } = this.#options
     const lacking = () =>
       outbox.list().filter(({ state, isStored }) => state !== 'writing' && (outbox.mayBeLost || !isStored))
     if (lacking().length === 0) {
@@ -177,14 +179,30 @@ export class StoredTransactions {
       .change(change)
       .then((written) => {
         outbox.mayBeLost = false
-        optimisticUpdates.place(put, written)
-        for (const transaction of put) {
-          transaction.dispatch({ type: 'stored' })
-          const entry = written.refused.get(transaction.id)
-          if (entry) acknowledgements.settle(transaction, entry)
-        }
+        this.#kept(put, written)
       })
       .catch(() => {})
+  }
+
+  /**
+   * Stores transactions that were sent from memory. Call before new ones are stored: another tab must not find and send
+   * those without these. Rejects with a StorageError.
+   */
+  async storeUnstored(write: (change: OutboxChange) => Promise<OutboxWritten>): Promise<void> {
+    const { outbox } = this.#options
+    const unstored = outbox.list().filter(({ state, isStored }) => state !== 'writing' && !isStored)
+    if (unstored.length === 0) return
+    this.#kept(unstored, await write({ keep: unstored.map(({ record }) => record) }))
+  }
+
+  #kept(transactions: readonly LocalTransaction[], written: OutboxWritten): void {
+    const { optimisticUpdates, acknowledgements } = this.#options
+    optimisticUpdates.place(transactions, written)
+    for (const transaction of transactions) {
+      transaction.dispatch({ type: 'stored' })
+      const entry = written.refused.get(transaction.id)
+      if (entry) acknowledgements.settle(transaction, entry)
+    }
   }
 
   /** Resolves once the running read has ended, also if it fails. */

@@ -349,4 +349,13 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       '0 b 705 3000 show',
     ]),
   ],
+  [
+    'a write is not sent before an earlier one that a hanging disk did not take',
+    told({ seed: 66670, mode: 'store', hasLocks: true, channel: 'fine', tabs: 2, opened: [1, 0] }, [
+      '0 a 907 1 store trouble',
+      '1 c 793 300 close the store',
+      '0 b 30 3000 update',
+      '0 a 858 3000 put',
+    ]),
+  ],
 ]
