@@ -237,12 +237,8 @@ export class LocalTransaction implements Transaction {
     this.#emitter?.clear()
   }
 
-  /**
-   * Treats the transaction as restored from the disk. Later callers get new promises, since the old ones may have
-   * settled.
-   */
+  /** Later callers get new promises, since the old ones may have settled. */
   #startAgain(): void {
-    this.#isDurable = true
     this.#effects = undefined
     this.#promises = {}
   }

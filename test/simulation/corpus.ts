@@ -358,4 +358,14 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       '0 a 858 3000 put',
     ]),
   ],
+  [
+    'a write whose undo a failing disk did not take is sent later, though the disk never had it',
+    told({ channel: 'fine', undoesInSteps: true, opened: [0] }, [
+      '0 c 868 3000 store trouble',
+      '0 a 51 1 update',
+      '0 c 877 1 server down',
+      '0 a 780 70000 update',
+      '0 a 32 1 undo',
+    ]),
+  ],
 ]
