@@ -44,6 +44,8 @@ export class StoredTransactions {
   /** Transactions that were written after the user had signed out. */
   #failed: StoredOutbox['failed'] = []
   #hasEnded = false
+  /** How often the disk may have lost transactions. */
+  #losses = 0
 
   constructor(options: StoredTransactionsOptions) {
     this.#options = options
@@ -151,6 +153,7 @@ export class StoredTransactions {
 
   /** Stores all transactions again: the disk may have lost them. */
   reopened(): void {
+    this.#losses += 1
     this.#options.outbox.mayBeLost = true
     this.#options.acknowledgements.forgetKeys()
     // A closing client gives up, since the browser may close the database over and over.
@@ -171,14 +174,17 @@ export class StoredTransactions {
       return
     }
     let put: readonly LocalTransaction[] = []
+    let losses = this.#losses
     const change = () => {
       put = lacking()
+      losses = this.#losses
       return { keep: put.map(({ record }) => record) }
     }
     log
       .change(change)
       .then((written) => {
-        outbox.mayBeLost = false
+        // The disk may have lost them once more meanwhile.
+        if (losses === this.#losses) outbox.mayBeLost = false
         this.#kept(put, written)
       })
       .catch(() => {})

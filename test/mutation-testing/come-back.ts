@@ -7,8 +7,8 @@ export const comeBack: readonly Mutation[] = [
     test: 'test/writes/two-tabs.test.ts',
     name: 'invariant 11: a write that was seen in the data is not sent again, even if the disk failed to remove it',
     file: 'src/mutations/acknowledgements.ts',
-    from: 'const seen = { ...record, seen: true }',
-    to: 'const seen = record',
+    from: '({ ...record, seen: true })',
+    to: '({ ...record })',
   },
   {
     invariant: 21,

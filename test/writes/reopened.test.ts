@@ -266,3 +266,34 @@ describe('opening the database again', () => {
     expect(disk.opened).toBe(3)
   })
 })
+
+test('a write is there after a restart, though the database was cleared again while it was stored again', async () => {
+  const backend = new TestBackend()
+  const disk = new ClosableStore()
+  let isCleared = false
+  let isStoring = false
+  const store = withSteps(disk.store, {
+    awaited({ name, mode }) {
+      if (name !== 'complete' || mode !== 'write' || !isStoring) return undefined
+      isCleared = false
+      isStoring = false
+      disk.close('nothing')
+      // The tab hears that it was cleared before it hears that the write was stored.
+      return new Promise((resolve) => void backend.clock.after(1_000, resolve))
+    },
+    immediate({ table }) {
+      isStoring ||= isCleared && table === 'outbox'
+    },
+  })
+  const device = backend.device({ store })
+  const client = await device.live()
+  device.network.cut()
+  const first = insert(client, '2')
+  const second = insert(client, '3')
+  await backend.clock.until(Promise.all([first.durable, second.durable]))
+  isCleared = true
+  disk.close('nothing')
+  await backend.clock.advance(5_000)
+  const again = await device.offline()
+  expect(again.outbox.list().map(({ id }) => id)).toEqual([first.id, second.id])
+})
