@@ -169,7 +169,7 @@ export class StoredTransactions {
     const lacking = () =>
       outbox.list().filter(({ state, isStored }) => state !== 'writing' && (outbox.mayBeLost || !isStored))
     if (lacking().length === 0) {
-      // What the disk refused need not be stored any more: see whether the disk works again.
+      // Nothing is left to store. Write an empty change to find out whether the disk works again.
       if (disk.outbox.refused && !disk.isSealed) log.change({}).catch(() => {})
       return
     }
@@ -196,7 +196,9 @@ export class StoredTransactions {
    */
   async storeUnstored(write: (change: OutboxChange) => Promise<OutboxWritten>): Promise<void> {
     const { outbox } = this.#options
-    const unstored = outbox.list().filter(({ state, isStored }) => state !== 'writing' && !isStored)
+    const unstored = outbox
+      .list()
+      .filter(({ state, isStored }) => (state === 'queued' || state === 'sending') && !isStored)
     if (unstored.length === 0) return
     this.#kept(unstored, await write({ keep: unstored.map(({ record }) => record) }))
   }

@@ -134,7 +134,8 @@ export class Disk {
       if (suspended) listener.lost()
     })
     this.#again = new Timer(clock, () => {
-      if (!this.#recorder.failure) return
+      const { failure, suspended } = this.#recorder
+      if (!failure || suspended) return
       this.#again.set(againMs)
       void this.#recorder.settled()
     })
