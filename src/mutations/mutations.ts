@@ -1,7 +1,7 @@
 import type { Commit } from '../base/commit.ts'
 import type { Environment } from '../base/environment.ts'
 import type { ErrorReporter } from '../base/error-reporter.ts'
-import { type ClosedError, ConfigurationError, isSyncError } from '../base/errors.ts'
+import { ClosedError, ConfigurationError, isSyncError } from '../base/errors.ts'
 import { createIds } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Models } from '../models/models.ts'
@@ -317,7 +317,11 @@ export class Mutations {
     while (await this.#log.settled()) {
       // A write that ended has started another.
     }
-    await this.transactions.end(isChosen)
+    const ended = await this.transactions.end(isChosen)
+    // Subscribers hear which transactions have failed; then they hear nothing more.
+    this.#options.commit.now()
+    const error = new ClosedError('The user has signed out.', { code: 'signed_out' })
+    for (const transaction of ended) transaction.close(error)
   }
 
   /**

@@ -76,10 +76,11 @@ export class StoredTransactions {
   }
 
   /**
-   * Empties the outbox after the user has signed out. Transactions that were written after the sign-out have failed.
-   * `isChosen`: `logout` has already decided about transactions that the disk does not have.
+   * Empties the outbox after the user has signed out, and resolves with what was in it. Transactions that were written
+   * after the sign-out have failed. `isChosen`: `logout` has already decided about transactions that the disk does not
+   * have.
    */
-  async end(isChosen: boolean): Promise<void> {
+  async end(isChosen: boolean): Promise<readonly LocalTransaction[]> {
     const { disk, outbox, optimisticUpdates } = this.#options
     const late = await disk.database.outbox.readLate().catch(() => [])
     const lateIds = new Set(late.map(({ id }) => id))
@@ -87,10 +88,9 @@ export class StoredTransactions {
     const failed = all.filter(({ id, isStored }) => lateIds.has(id) || !(isStored || isChosen))
     optimisticUpdates.exchange(all, [])
     for (const transaction of failed) transaction.dispatch({ type: 'lost', error: signedOut() })
-    for (const transaction of all)
-      transaction.close(new ClosedError('The user has signed out.', { code: 'signed_out' }))
     this.#failed = [...late, ...failed.filter(({ id }) => !lateIds.has(id)).map(({ record }) => record)]
     this.#hasEnded = true
+    return all
   }
 
   /** Reads transactions that other clients have added since. Rejects if the disk fails. */

@@ -368,4 +368,12 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       '0 a 32 1 undo',
     ]),
   ],
+  [
+    'a write that a tab stores just after the user has signed out in another ends as failed, and its user hears of it',
+    told({ seed: 64497, mode: 'pages', channel: 'fine', tabs: 2, storeMs: 20, endsRestored: true }, [
+      '1 c 139 300 put',
+      '0 a 265 50 put',
+      '1 a 913 1 sign out',
+    ]),
+  ],
 ]

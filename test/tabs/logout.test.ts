@@ -1,4 +1,4 @@
-import { isSyncError, memoryStore, type SyncClient } from 'instep'
+import { isSyncError, memoryStore, type SyncClient, type Transaction } from 'instep'
 import { expect, test } from 'vitest'
 import { perOrigin } from '../support/per-origin.ts'
 import { type BrowserOptions, browser, idsIn, type OpenOptions, rolesOf, type Tab } from './browser.ts'
@@ -219,12 +219,15 @@ test.each(thawed)(
     const result = tabs[1].client.logout({ pending: 'discard' })
     await server.clock.advance(100)
     const late = frozen.client.mutate(insert('late'))
+    const told: Transaction['state'][] = []
+    late.subscribe(({ state }) => told.push(state))
     expect(await server.clock.until(result)).toMatchObject({ discarded: 1, silentTabs: 1 })
     device.reconnect()
     await server.clock.advance(20_000)
     expect(await ids()).toEqual(['i0'])
     expect(frozen.client.status.lifecycle).toBe('signed-out')
     expect(late.state).toBe('failed')
+    expect(told.at(-1)).toBe('failed')
     expect(late.rejection?.reason).toBe('signed_out')
     const { failed } = await frozen.client.outbox.export()
     expect(failed.map(({ id }) => id)).toContain(late.id)
