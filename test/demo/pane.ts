@@ -21,9 +21,9 @@ export class Pane {
     this.region = page.getByRole('region', { name, exact: true })
   }
 
-  /** Resolves once the pane says `text`. */
-  async says(text: string | RegExp): Promise<void> {
-    await this.region.getByText(text, { exact: true }).first().waitFor()
+  /** Resolves once the pane says `text`; rejects after `timeout` ms. */
+  async says(text: string | RegExp, timeout = 30_000): Promise<void> {
+    await this.region.getByText(text, { exact: true }).first().waitFor({ timeout })
   }
 
   async standsAt(position: string): Promise<void> {
