@@ -5,7 +5,7 @@ import type { Database } from './database.ts'
 import type { OutboxChange, OutboxWritten, StoredOutbox } from './outbox.ts'
 
 /** Maximum attempts to write one change if the browser closes the database meanwhile. */
-const maxTries = 3
+const maxTries = 10
 
 export interface OutboxDiskOptions {
   readonly clock: Clock

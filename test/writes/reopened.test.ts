@@ -241,6 +241,36 @@ describe('opening the database again', () => {
     expect(written.map(({ state }) => state)).toEqual(written.map(() => 'synced'))
   })
 
+  test('keeps an offline write that the engine keeps from being stored five times in a row', async () => {
+    const backend = new TestBackend()
+    const disk = new ClosableStore()
+    let isOutbox = false
+    let left = 0
+    const store = withSteps(disk.store, {
+      awaited({ name }) {
+        if (name !== 'end' || !isOutbox || left === 0) return undefined
+        isOutbox = false
+        left -= 1
+        disk.close('nothing')
+        return undefined
+      },
+      immediate({ table }) {
+        isOutbox ||= table === 'outbox'
+      },
+    })
+    const device = backend.device({ store })
+    const client = await device.live()
+    device.network.cut()
+    await backend.clock.advance(1_000)
+    left = 5
+    const tx = insert(client, '2')
+    await backend.clock.until(tx.durable)
+    expect(left).toBe(0)
+    await backend.clock.advance(10_000)
+    const again = await device.offline()
+    expect(again.outbox.list().map(({ id }) => id)).toEqual([tx.id])
+  })
+
   test('is awaited by `close`, which stores earlier writes there', async () => {
     const { backend, disk, device, client } = await open()
     backend.intercept = at('tx', async () => failure(503))
