@@ -74,7 +74,7 @@ describe.each(['a folder', 'PostgreSQL'])('with %s', (kind) => {
       stderr: 'Issue: It is not attached with this mapping; run `instep attach`.\n',
     })
     await run('drop table issues')
-  })
+  }, 240_000)
 })
 
 test('the error for a config file without tables is one sentence', async () => {
