@@ -62,6 +62,7 @@ async function finish(
   settle: () => Promise<void>,
 ): Promise<void> {
   parts.modelCheck.stop()
+  parts.disk.outbox.close()
   await halt(parts, lifecycle)
   await settle()
   await parts.copy.close()

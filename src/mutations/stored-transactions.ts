@@ -46,6 +46,8 @@ export class StoredTransactions {
   #hasEnded = false
   /** How often the disk may have lost transactions. */
   #losses = 0
+  /** Whether a write that stores transactions again waits for earlier ones. */
+  #isToStoreAgain = false
 
   constructor(options: StoredTransactionsOptions) {
     this.#options = options
@@ -168,14 +170,14 @@ export class StoredTransactions {
     const { disk, outbox, log } = this.#options
     const lacking = () =>
       outbox.list().filter(({ state, isStored }) => state !== 'writing' && (outbox.mayBeLost || !isStored))
-    if (lacking().length === 0) {
-      // Nothing is left to store. Write an empty change to find out whether the disk works again.
-      if (disk.outbox.refused && !disk.isSealed) log.change({}).catch(() => {})
-      return
-    }
+    // If nothing is left to store, write an empty change to find out whether the disk works again.
+    const isWanted = lacking().length > 0 || (disk.outbox.refused && !disk.isSealed)
+    if (!isWanted || this.#isToStoreAgain) return
+    this.#isToStoreAgain = true
     let put: readonly LocalTransaction[] = []
     let losses = this.#losses
     const change = () => {
+      this.#isToStoreAgain = false
       put = lacking()
       losses = this.#losses
       return { keep: put.map(({ record }) => record) }

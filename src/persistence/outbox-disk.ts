@@ -1,11 +1,12 @@
 import type { Clock } from '../base/environment.ts'
 import { type SyncError, toStorageError } from '../base/errors.ts'
+import { isWithin } from '../base/is-within.ts'
 import { Timer } from '../base/timer.ts'
 import type { Database } from './database.ts'
 import type { OutboxChange, OutboxWritten, StoredOutbox } from './outbox.ts'
 
-/** Maximum attempts to write one change if the browser closes the database meanwhile. */
-const maxTries = 10
+/** Maximum time to write one change, in ms, if the browser closes the database over and over meanwhile. */
+const maxMs = 20_000
 
 export interface OutboxDiskOptions {
   readonly clock: Clock
@@ -27,7 +28,8 @@ const retryMs = 10_000
 export class OutboxDisk {
   readonly #options: OutboxDiskOptions
   readonly #retry: Timer
-  #isClosed = false
+  /** When `close` was called, in ms since the epoch. */
+  #closedAt: number | undefined
   #refused: SyncError | undefined
 
   constructor(options: OutboxDiskOptions) {
@@ -35,9 +37,9 @@ export class OutboxDisk {
     this.#retry = new Timer(options.clock, () => options.onAgain())
   }
 
-  /** Stops trying refused changes again. */
+  /** Stops trying refused changes again. Later changes share the maximum time of one. */
   close(): void {
-    this.#isClosed = true
+    this.#closedAt ??= this.#options.clock.now()
     this.#retry.clear()
   }
 
@@ -71,14 +73,19 @@ export class OutboxDisk {
     }
   }
 
-  async #writeOpened(change: OutboxChange, tries = 1): Promise<OutboxWritten> {
-    const database = this.#options.database()
-    try {
-      return await this.#makeRoomFor(change, tries > 1)
-    } catch (error) {
-      const isOpen = tries < maxTries && (await this.#options.openAfter(database, toStorageError(error)))
-      if (!isOpen) throw error
-      return this.#writeOpened(change, tries + 1)
+  async #writeOpened(change: OutboxChange): Promise<OutboxWritten> {
+    const { clock, database: current, openAfter } = this.#options
+    const begunAt = clock.now()
+    for (let isAgain = false; ; isAgain = true) {
+      const database = current()
+      try {
+        return await this.#makeRoomFor(change, isAgain)
+      } catch (error) {
+        const isOpen =
+          isWithin(clock, this.#closedAt ?? begunAt, maxMs) &&
+          (await openAfter(database, toStorageError(error)))
+        if (!isOpen) throw error
+      }
     }
   }
 
@@ -100,7 +107,7 @@ export class OutboxDisk {
 
   #refuse(refused: SyncError | undefined): void {
     const { onChange, onAgain } = this.#options
-    if (refused && !this.#isClosed) this.#retry.within(retryMs)
+    if (refused && this.#closedAt === undefined) this.#retry.within(retryMs)
     if (refused?.code === this.#refused?.code) return
     this.#refused = refused
     onChange()

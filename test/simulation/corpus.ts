@@ -376,4 +376,13 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       '1 a 913 1 sign out',
     ]),
   ],
+  [
+    'a tab closes within two minutes, though the browser has closed its database at each write for long',
+    told({ seed: 105751, mode: 'store', hasLocks: true, channel: 'faulty', opened: [2, 1, 0] }, [
+      '0 a 957 3000 update elsewhere',
+      '2 a 446 3000 store trouble',
+      '1 a 491 70000 delete',
+      '1 a 927 300 close',
+    ]),
+  ],
 ]

@@ -12,6 +12,9 @@ import { Surroundings } from './surroundings.ts'
 
 export const ids = ['a', 'b', 'c'] as const
 
+/** So long may a client take to close, in ms, whatever its disk does. */
+const closesWithinMs = 120_000
+
 /** One life of a tab: from its opening to its closing or crash. */
 export class Tab {
   /** For a reader: `A`, and after a restart `A2`. */
@@ -176,7 +179,7 @@ export class Tab {
   async close(): Promise<void> {
     this.wake()
     this.isClosing = true
-    await this.device.clock.until(this.client.close())
+    await this.device.clock.until(this.client.close(), closesWithinMs)
     this.isOpen = false
   }
 

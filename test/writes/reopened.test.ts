@@ -286,6 +286,24 @@ describe('opening the database again', () => {
     expect(again.outbox.list().map(({ id }) => id)).toEqual([tx.id])
   })
 
+  test('does not delay `close` by more than half a minute, though the engine closes it at each write', async () => {
+    const backend = new TestBackend()
+    await backend.insert('1', { title: 'Milk' })
+    const disk = new ClosableStore()
+    let isClosing = false
+    const immediate = ({ name }: Step) => {
+      if (name === 'put' && isClosing) disk.close('nothing')
+    }
+    const device = backend.device({ store: withSteps(disk.store, { awaited: () => undefined, immediate }) })
+    const client = await device.live()
+    isClosing = true
+    insert(client, '2').durable.catch(() => {})
+    await backend.clock.advance(70_000)
+    const at = backend.clock.now()
+    await backend.clock.until(client.close())
+    expect(backend.clock.now() - at).toBeLessThan(30_000)
+  })
+
   test('ends with the client', async () => {
     const { backend, disk, client } = await open()
     disk.close('nothing')
