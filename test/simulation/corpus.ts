@@ -378,7 +378,7 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
   ],
   [
     'a tab closes within two minutes, though the browser has closed its database at each write for long',
-    told({ seed: 105751, mode: 'store', hasLocks: true, channel: 'faulty', opened: [2, 1, 0] }, [
+    told({ seed: 105751, mode: 'store', hasLocks: true, channel: 'faulty', tabs: 3, opened: [2, 1, 0] }, [
       '0 a 957 3000 update elsewhere',
       '2 a 446 3000 store trouble',
       '1 a 491 70000 delete',
