@@ -13,7 +13,7 @@ const secondMs = 500
 const maxMs = 8_000
 
 /** The delay before the next attempt after a failed opening, in ms. Each later delay is four times longer. */
-const retryMs = 60_000
+const retryMs = 10_000
 
 /** After this time without an opening, in ms, the next opening counts as the first in a row. */
 const calmMs = 60_000

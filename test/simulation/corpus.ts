@@ -377,12 +377,29 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
     ]),
   ],
   [
-    'a tab closes within two minutes, though the browser has closed its database at each write for long',
+    'a tab closes within ten minutes, though the browser has closed its database at each write for long',
     told({ seed: 105751, mode: 'store', hasLocks: true, channel: 'faulty', tabs: 3, opened: [2, 1, 0] }, [
       '0 a 957 3000 update elsewhere',
       '2 a 446 3000 store trouble',
       '1 a 491 70000 delete',
       '1 a 927 300 close',
     ]),
+  ],
+  [
+    'a page that stood still while it took the lead stores within half a minute what it receives',
+    told(
+      {
+        seed: 115597,
+        mode: 'pages',
+        hasLocks: true,
+        channel: 'fine',
+        tabs: 2,
+        hasSecondDevice: true,
+        undoesInSteps: true,
+        storeMs: 20,
+        opened: [2, 1, 0],
+      },
+      ['2 a 928 70000 freeze', '2 c 655 1 ask for the data', '2 c 806 70000 stand still'],
+    ),
   ],
 ]

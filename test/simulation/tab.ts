@@ -13,7 +13,7 @@ import { Surroundings } from './surroundings.ts'
 export const ids = ['a', 'b', 'c'] as const
 
 /** So long may a client take to close, in ms, whatever its disk does. */
-const closesWithinMs = 120_000
+const closesWithinMs = 600_000
 
 /** One life of a tab: from its opening to its closing or crash. */
 export class Tab {

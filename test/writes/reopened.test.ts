@@ -209,10 +209,10 @@ describe('opening the database again', () => {
     disk.close('nothing')
     disk.refusals = 3
     await backend.insert('2')
-    await backend.clock.advance(30_000)
+    await backend.clock.advance(5_000)
     expect([disk.opened, client.status.storage.reason]).toEqual([4, 'The engine closed it.'])
     await backend.insert('3')
-    await backend.clock.advance(30_000)
+    await backend.clock.advance(9_000)
     expect([disk.opened, client.status.storage.reason]).toEqual([5, undefined])
     expect(notes(await device.offline())).toEqual(await backend.rows())
   })
