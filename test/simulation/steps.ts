@@ -245,12 +245,14 @@ function hear(simulation: Simulation, made: Write): void {
 /** A write that nobody undid may fail where neither the disk nor the server takes it. */
 function judgeFailure(
   { oracle }: Simulation,
-  { name, at, isUndone, overSince, tab: { device, awakeSince } }: Write,
+  { name, at, isUndone, overSince, retryOf, tab: { device, awakeSince } }: Write,
 ): void {
   const { reachableSince = Number.POSITIVE_INFINITY, storeFineSince = Number.POSITIVE_INFINITY } = device
   // A page that stood still in the middle of a transaction finds that its store has not answered for long.
   if (isUndone || overSince !== undefined || at - awakeSince < calmMs) return
-  if (at - reachableSince >= calmMs) oracle.fault(`a write failed though the network is fine: ${name}`)
+  // A retry that no disk takes is not sent: its rejected write stays in the inbox, and its user decides again.
+  if (!retryOf && at - reachableSince >= calmMs)
+    oracle.fault(`a write failed though the network is fine: ${name}`)
   if (at - storeFineSince >= calmMs) oracle.fault(`a write failed though the store takes writes: ${name}`)
 }
 
