@@ -5,7 +5,7 @@ import { Timer } from '../base/timer.ts'
 import type { Database } from './database.ts'
 import type { OutboxChange, OutboxWritten, StoredOutbox } from './outbox.ts'
 
-/** Maximum time to write one change, in ms, if the browser closes the database over and over meanwhile. */
+/** After this time, in ms, a change is not tried a third time if the browser closes the database over and over. */
 const maxMs = 20_000
 
 export interface OutboxDiskOptions {
@@ -81,10 +81,10 @@ export class OutboxDisk {
       try {
         return await this.#makeRoomFor(change, isAgain)
       } catch (error) {
-        const isOpen =
-          isWithin(clock, this.#closedAt ?? begunAt, maxMs) &&
-          (await openAfter(database, toStorageError(error)))
-        if (!isOpen) throw error
+        // A page that does not close may have stood still during the first try.
+        const isFirst = !isAgain && this.#closedAt === undefined
+        const isToTry = isFirst || isWithin(clock, this.#closedAt ?? begunAt, maxMs)
+        if (!isToTry || !(await openAfter(database, toStorageError(error)))) throw error
       }
     }
   }

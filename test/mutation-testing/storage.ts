@@ -23,7 +23,7 @@ export const storage: readonly Mutation[] = [
     test: 'test/writes/reopened.test.ts',
     name: 'invariant 31: a later write is stored in the database that is opened again',
     file: 'src/persistence/outbox-disk.ts',
-    from: 'if (!isOpen) throw error',
+    from: 'if (!isToTry || !(await openAfter(database, toStorageError(error)))) throw error',
     to: 'throw error',
   },
   {
