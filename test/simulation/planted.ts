@@ -23,7 +23,7 @@ export const planted: readonly PlantedBug[] = [
   {
     hole: 'a request goes out before the disk knows that its transactions are being sent',
     mode: 'undo',
-    within: 20,
+    within: 60,
     changes: [
       {
         file: 'src/mutations/acknowledgements.ts',
@@ -35,7 +35,7 @@ export const planted: readonly PlantedBug[] = [
   {
     hole: 'a transaction is sent that another tab has cancelled',
     mode: 'undo',
-    within: 20,
+    within: 60,
     changes: [
       {
         file: 'src/persistence/outbox.ts',
