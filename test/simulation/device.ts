@@ -51,6 +51,8 @@ export class Device {
   /** Whose credentials the session that all tabs share holds. */
   signedIn = 'ada'
   isCut = false
+  /** Its token has expired, and nothing but its user can get another. */
+  waitsForUser = false
   /** What becomes of the next requests. */
   answers: PlannedAnswer[] = []
   /** Whether something was wrong with the line that the device has to find out by itself. */
@@ -200,7 +202,8 @@ export class Device {
     const isFine = isReachable && !isBlackHole && this.answers.length === 0 && environment.lifecycle.online()
     const stopped = this.openTabs.filter(({ isStopped }) => isStopped).length
     const isQuiet = (!isReachable && !isBlackHole) || (stopped > 0 && stopped === this.openTabs.length)
-    this.reachableSince = isFine && stopped === 0 ? (this.reachableSince ?? now) : undefined
+    this.reachableSince =
+      isFine && stopped === 0 && !this.waitsForUser ? (this.reachableSince ?? now) : undefined
     this.unreachableSince = isQuiet ? (this.unreachableSince ?? now) : undefined
     this.cutSince = this.isCut ? (this.cutSince ?? now) : undefined
     this.storeFineSince = this.disk.trouble || this.hasStoreFault ? undefined : (this.storeFineSince ?? now)

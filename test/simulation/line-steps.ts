@@ -92,6 +92,8 @@ export const lineTroubles = {
     troubled(moment)
     moment.simulation.tell('the token expires')
     moment.simulation.server.expire('ada')
+    for (const device of moment.simulation.devices)
+      device.waitsForUser = device.plan.renewal === 'by the user'
   },
   'sign in': ({ simulation }) => simulation.resume(),
   'set the clock': ({ simulation, index, n }) => {

@@ -83,6 +83,7 @@ export class Simulation {
   /** Ada gets a new token. */
   signIn(): void {
     this.#tokens.set('ada', this.server.token('ada'))
+    for (const device of this.devices) device.waitsForUser = false
   }
 
   /** Ada signs in, wherever she is. */
