@@ -62,6 +62,7 @@ async function finish(
   settle: () => Promise<void>,
 ): Promise<void> {
   parts.modelCheck.stop()
+  // On a disk that fails, the last writes must not take minutes.
   parts.disk.outbox.close()
   await halt(parts, lifecycle)
   await settle()
