@@ -1,3 +1,4 @@
+import { Client } from 'pg'
 import { expect, test } from 'vitest'
 import type { SyncFrame } from '../../src/protocol/frame.ts'
 import { openSqlLog } from '../../src/server/log/sql/open.ts'
@@ -23,17 +24,16 @@ async function written(writer: Child<Said>): Promise<readonly string[]> {
   }
 }
 
-/** Whatever is committed takes a random while for it. */
-const slowCommits = `
-  create function dawdle() returns trigger language plpgsql as
-    $$ begin perform pg_sleep(random() * 0.004); return null; end $$;
+/** Before a write is committed, this is called. */
+const beforeCommit = (call: string) => `
+  create function dawdle() returns trigger language plpgsql as $$ begin perform ${call}; return null; end $$;
   create constraint trigger dawdle after insert on instep_log deferrable initially deferred
     for each row when (new.last) execute function dawdle()`
 
 test('invariant 13: while 8 processes write, a reader that continues from a position misses nothing', async () => {
   const address = await postgres.database('ordered')
   const log = await openSqlLog(address)
-  await postgres.run('ordered', slowCommits)
+  await postgres.run('ordered', beforeCommit('pg_sleep(random() * 0.004)'))
   const writers = await Promise.all(
     Array.from({ length: 8 }, (_, n) =>
       runChild<Said>('test/server-sql/writer.ts', [address, `w${n}`, '150']),
@@ -79,16 +79,17 @@ test('invariant 13: while 8 processes write, a reader that continues from a posi
 test('invariant 13: a write that waits for another process sees the changes of that process', async () => {
   const address = await postgres.database('waiting')
   const [first, second] = await Promise.all([openSqlLog(address), openSqlLog(address)])
-  await postgres.run('waiting', slowCommits.replace('random() * 0.004', '0.3'))
+  await postgres.run('waiting', beforeCommit('pg_advisory_xact_lock(7)'))
+  const holder = new Client({ connectionString: address })
+  await holder.connect()
+  await holder.query('select pg_advisory_lock(7)')
+  const waiting = async () => (await holder.query('select from pg_locks where not granted')).rowCount
   const inserting = first.write([insert('x')], asService)
-  await eventually(async () => {
-    const [row] = await postgres.run(
-      'waiting',
-      "select wait_event from pg_stat_activity where wait_event = 'PgSleep'",
-    )
-    return row !== undefined
-  })
-  expect(await second.write([{ op: 'u', t: 'Todo', id: 'x', p: { n: 1 } }], asService)).toBe(2)
+  await eventually(async () => (await waiting()) === 1)
+  const updating = second.write([{ op: 'u', t: 'Todo', id: 'x', p: { n: 1 } }], asService)
+  await eventually(async () => (await waiting()) === 2)
+  await holder.end()
+  expect(await updating).toBe(2)
   expect(await inserting).toBe(1)
   await Promise.all([first.close(), second.close()])
 })

@@ -22,7 +22,7 @@ async function open(options: SqlLogOptions = {}): Promise<void> {
   clock = new VirtualClock()
   databases += 1
   const address = await postgres.database(`slow${databases}`)
-  log = await openSqlLog(address, { maxReaders: 1, maxDeltaReaders: 1, maxWaitMs: 2_000, clock, ...options })
+  log = await openSqlLog(address, { maxReaders: 1, maxDeltaReaders: 1, maxWaitMs: 20_000, clock, ...options })
   const text = 'x'.repeat(500)
   await log.write(
     Array.from({ length: 4_000 }, (_, index) => insert(String(index), { text })),
