@@ -323,6 +323,19 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
     ]),
   ],
   [
+    'an undone removal may restore what was there before a change that a delta has left out',
+    told({ seed: 130488, mode: 'undo', channel: 'none', undoesInSteps: true, opened: [0, 1], tabs: 2 }, [
+      '0 a 340 50 update',
+      '1 a 102 3000 cut',
+      '1 a 333 1 update',
+      '1 a 493 3000 update elsewhere',
+      '1 a 373 300 cut',
+      '0 b 892 50 delete',
+      '0 b 678 70000 update elsewhere',
+      '0 b 848 3000 undo',
+    ]),
+  ],
+  [
     'an undo of what every other tab has seen is carried out after a restore',
     told({ tabs: 3, hasLocks: true, channel: 'fine', undoesInSteps: true, opened: [0, 1, 2] }, [
       '2 a 514 3000 stop',

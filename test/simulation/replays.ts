@@ -78,11 +78,11 @@ function faultsOfAddition(oracle: Oracle, change: Change, acts: readonly Act[]):
 }
 
 /**
- * What the record may be without the write. Whoever knew that the write was in the data knew what was there before, but
- * for a `put`: a delta has nothing that is older.
+ * What the record may be without the write. A user who knew that the write was in the data knew what was there before,
+ * unless it was a `put` or a `delete`: a delta has nothing of the record that is older.
  */
 function rowsBelow({ write: { base, befores, kind }, without, wasSynced }: Act): readonly Row[] {
-  const isKnown = wasSynced && kind !== 'put' && befores.length > 0
+  const isKnown = wasSynced && (kind === 'update' || kind === 'insert') && befores.length > 0
   return isKnown ? befores : [base, ...befores, ...without]
 }
 
