@@ -415,4 +415,20 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       ['2 a 928 70000 freeze', '2 c 655 1 ask for the data', '2 c 806 70000 stand still'],
     ),
   ],
+  [
+    'what two tabs wrote before the user cleared the disk is stored again by each, and arrives in either order',
+    told(
+      {
+        seed: 210716,
+        mode: 'store',
+        hasLocks: true,
+        channel: 'none',
+        tabs: 2,
+        storeMs: 20,
+        endsRestored: true,
+        opened: [1, 0],
+      },
+      ['0 a 410 300 cut', '1 a 796 3000 update', '0 b 359 1 update', '0 c 754 70000 clear the store'],
+    ),
+  ],
 ]

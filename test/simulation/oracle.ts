@@ -154,10 +154,12 @@ export class Oracle {
 
   /**
    * What a tab writes is accepted in the order in which it was written; what the tabs of a device write, in the order in
-   * which it was stored.
+   * which it was stored, unless the user cleared the disk: each tab stores its own again.
    */
-  #checkOrder({ name, tab, transaction, told: { stored = Number.POSITIVE_INFINITY } }: Write): void {
+  #checkOrder({ name, tab, at, transaction, told }: Write): void {
     if (this.log.histories.length > 1) return
+    const { clearedAt = Number.NEGATIVE_INFINITY } = tab.device
+    const { stored = Number.POSITIVE_INFINITY } = at <= clearedAt ? {} : told
     const later = this.writes.slice(this.writes.findIndex((one) => one.transaction === transaction) + 1)
     const isLater = (one: Write) =>
       one.tab === tab || (one.tab.device === tab.device && one.told.stored !== undefined && one.at > stored)
