@@ -3,9 +3,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import { chromium } from 'playwright-core'
 import { findChromium } from '../test/setup/find-browsers.mjs'
+import { bundle } from './bundle.mjs'
 import { readOptions } from './options.mjs'
 import { plotOf } from './plot.mjs'
 import { startServer } from './server.mjs'
@@ -32,24 +32,6 @@ const scriptOf = (name) =>
   bundle(
     `import { contender } from './contenders/${name}.ts'\nimport { run } from './page.ts'\nrun(contender)`,
   )
-
-async function bundle(contents) {
-  const { outputFiles } = await build({
-    stdin: { contents, resolveDir: here('.'), loader: 'ts' },
-    bundle: true,
-    write: false,
-    minify: true,
-    format: 'esm',
-    target: 'es2022',
-    alias: {
-      instep: here('../src/index.ts'),
-      '#websocket': here('../src/base/websocket.native.ts'),
-    },
-    tsconfigRaw: {},
-    logLevel: 'error',
-  })
-  return outputFiles[0].text
-}
 
 const names = ['floor', ...contenders]
 const scripts = new Map(await Promise.all(names.map(async (name) => [`/${name}.js`, await scriptOf(name)])))

@@ -1,14 +1,10 @@
 // Measures several tabs of one browser profile, in a real Chromium. `node tabs.mjs --help` says how.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath, pathToFileURL } from 'node:url'
-import { build } from 'esbuild'
-import { WebSocket } from 'ws'
-import { findChromium } from '../test/setup/find-browsers.mjs'
+import { bundle, imported } from './bundle.mjs'
+import { startChromium } from './chromium.mjs'
 import { rowOf } from './data.mjs'
 import { readOptions } from './options.mjs'
 import { startServer } from './server.mjs'
@@ -17,54 +13,23 @@ import { maxTask } from './tasks.mjs'
 const help = `Usage: node tabs.mjs [options]
 
   --rows N       rows of the data (100000)
-  --tabs N       tabs (5)
+  --tabs N       tabs, two at least (5)
   --rounds N     how often each is measured (9)
   --help         this
 
 Prints a table of medians and maxima.`
 
 const { rows, tabs: count, rounds } = readOptions(help, { rows: 100_000, tabs: 5, rounds: 9 })
-const here = (path) => fileURLToPath(new URL(path, import.meta.url))
+if (count < 2) {
+  console.error('One tab has no followers: `--tabs` is to be 2 or more.')
+  process.exit(2)
+}
 const progress = (text) => process.stderr.write(process.stderr.isTTY ? `\r\x1b[K${text}` : `${text}\n`)
 
-async function bundle(entry, platform, packages) {
-  const { outputFiles } = await build({
-    ...entry,
-    bundle: true,
-    write: false,
-    format: 'esm',
-    target: 'es2022',
-    platform,
-    packages,
-    alias: {
-      instep: here('../src/index.ts'),
-      '#websocket': here(`../src/base/websocket.${platform === 'node' ? 'node' : 'native'}.ts`),
-    },
-    tsconfigRaw: {},
-    logLevel: 'error',
-  })
-  return outputFiles[0].text
-}
-
 const folder = await mkdtemp(join(tmpdir(), 'instep-bench-'))
-const parts = await (async () => {
-  // Beside this file, so that its imports are found.
-  const file = here(`out-tabs-${process.pid}.mjs`)
-  const contents = `
-    export { createSyncService, MemoryLog, serve } from '../src/server/index.ts'
-    export { resolveEnvironment } from '../src/base/environment.default.ts'`
-  const script = await bundle(
-    { stdin: { contents, resolveDir: here('.'), loader: 'ts' } },
-    'node',
-    'external',
-  )
-  await writeFile(file, script)
-  try {
-    return await import(pathToFileURL(file).href)
-  } finally {
-    await rm(file)
-  }
-})()
+const parts = await imported(`
+  export { createSyncService, MemoryLog, serve } from '../src/server/index.ts'
+  export { resolveEnvironment } from '../src/base/environment.default.ts'`)
 
 /** A service with all rows, at the port that an earlier one has left. */
 async function startService(port) {
@@ -91,83 +56,6 @@ async function startService(port) {
   return { url: served.url, write: (ops) => service.write(ops), close }
 }
 
-/** Speaks the DevTools protocol with one target. Playwright would make each page believe that it is in front. */
-async function attach(url) {
-  const socket = new WebSocket(url, { maxPayload: 2 ** 30 })
-  await once(socket, 'open')
-  const waiting = new Map()
-  const listeners = new Map()
-  let last = 0
-  socket.on('message', (data) => {
-    const { id, method, params, result, error } = JSON.parse(data)
-    if (method) for (const listener of listeners.get(method) ?? []) listener(params)
-    else if (error) waiting.get(id)?.reject(new Error(error.message))
-    else waiting.get(id)?.resolve(result)
-  })
-  const on = (method, listener) => listeners.set(method, [...(listeners.get(method) ?? []), listener])
-  return {
-    on,
-    once: on,
-    close: () => socket.close(),
-    send(method, params = {}) {
-      last += 1
-      const id = last
-      socket.send(JSON.stringify({ id, method, params }))
-      return new Promise((resolve, reject) => waiting.set(id, { resolve, reject }))
-    },
-  }
-}
-
-async function startChromium(profile) {
-  const args = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run']
-  const more = ['--remote-debugging-port=0', `--user-data-dir=${profile}`, 'about:blank']
-  const child = spawn(findChromium(), [...args, ...more], { stdio: 'ignore' })
-  let port
-  for (let tries = 0; !port; tries += 1) {
-    if (tries === 300) throw new Error('Chromium did not start within 30 s.')
-    await pause(100)
-    port = (await readFile(join(profile, 'DevToolsActivePort'), 'utf8').catch(() => '')).split('\n')[0]
-  }
-  const ask = (path, method) => fetch(`http://127.0.0.1:${port}/json/${path}`, { method })
-  const { webSocketDebuggerUrl } = await (await ask('version')).json()
-  const browser = await attach(webSocketDebuggerUrl)
-  const blank = (await (await ask('list')).json()).find(({ type }) => type === 'page').id
-  const toFront = async (id) => {
-    await ask(`activate/${id}`)
-    await pause(300)
-  }
-  return {
-    /** Brings an empty tab to the front. */
-    hideAll: () => toFront(blank),
-    async open(url) {
-      const { targetId } = await browser.send('Target.createTarget', { url, background: true })
-      const session = await attach(`ws://127.0.0.1:${port}/devtools/page/${targetId}`)
-      const run = async (expression) => {
-        const asked = { expression, awaitPromise: true, returnByValue: true }
-        const { result, exceptionDetails } = await session.send('Runtime.evaluate', asked)
-        if (exceptionDetails)
-          throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text)
-        return result.value
-      }
-      while (!(await run(`"tab" in globalThis`).catch(() => false))) await pause(20)
-      return {
-        session,
-        call: (name) => run(`tab.${name}()`),
-        toFront: () => toFront(targetId),
-        async close() {
-          session.close()
-          await ask(`close/${targetId}`)
-          await pause(300)
-        },
-      }
-    },
-    async quit() {
-      await browser.send('Browser.close')
-      await once(child, 'exit')
-    },
-  }
-}
-
 const median = (numbers) => [...numbers].sort((a, b) => a - b)[numbers.length >> 1]
 async function until(condition) {
   for (let tries = 0; !(await condition()); tries += 1) {
@@ -176,7 +64,7 @@ async function until(condition) {
   }
 }
 
-const page = await bundle({ entryPoints: [here('tabs.ts')], minify: true }, 'browser')
+const page = await bundle("import './tabs.ts'")
 const server = await startServer({ rows: 1, scripts: new Map([['/tabs.js', page]]) })
 let service = await startService(0)
 const chromium = await startChromium(join(folder, 'profile'))

@@ -1,11 +1,10 @@
 // Measures what writing costs, in a real Chromium and in Node. `node writes.mjs --help` says how.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
-import { build } from 'esbuild'
 import { chromium } from 'playwright-core'
 import { findChromium } from '../test/setup/find-browsers.mjs'
+import { bundle, imported } from './bundle.mjs'
 import { readOptions } from './options.mjs'
 import { startServer } from './server.mjs'
 
@@ -17,24 +16,6 @@ const help = `Usage: node writes.mjs [options]
 Prints a table of medians, in ms.`
 
 const { rows } = readOptions(help, { rows: 100_000 })
-const here = (path) => fileURLToPath(new URL(path, import.meta.url))
-
-async function bundle(contents, platform) {
-  const { outputFiles } = await build({
-    stdin: { contents, resolveDir: here('.'), loader: 'ts' },
-    bundle: true,
-    write: false,
-    minify: true,
-    format: 'esm',
-    target: 'es2022',
-    platform,
-    alias: { instep: here('../src/index.ts'), '#websocket': here('../src/base/websocket.native.ts') },
-    tsconfigRaw: {},
-    logLevel: 'error',
-  })
-  return outputFiles[0].text
-}
-
 const page = `
   import { indexedDbStore } from 'instep'
   import { measureWrites } from './writes.ts'
@@ -60,18 +41,16 @@ async function inChromium(server, profile) {
   }
 }
 
-async function inNode(server, folder) {
-  const file = join(folder, 'writes.mjs')
-  await writeFile(file, await bundle(node, 'node'))
-  const { measureWrites, memoryStore } = await import(pathToFileURL(file).href)
+async function inNode(server) {
+  const { measureWrites, memoryStore } = await imported(node)
   return measureWrites(server.url, rows, memoryStore())
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'instep-bench-'))
-const server = await startServer({ rows, scripts: new Map([['/writes.js', await bundle(page, 'browser')]]) })
+const server = await startServer({ rows, scripts: new Map([['/writes.js', await bundle(page)]]) })
 try {
   const browser = await inChromium(server, folder)
-  const memory = await inNode(server, folder)
+  const memory = await inNode(server)
   console.log(`${rows} rows, medians in ms\n\n| | Chromium, IndexedDB | Node, memory |\n|---|---|---|`)
   for (const [what, ms] of Object.entries(browser)) {
     console.log(`| ${what} | ${ms.toFixed(3)} | ${memory[what].toFixed(3)} |`)
