@@ -19,8 +19,8 @@ import type { LocalCopy } from './local-copy.ts'
 import type { Status } from './status.ts'
 
 /**
- * How often a visible follower asks whether the leader is still there, in ms. After two questions without an answer, it
- * leads: within 5 s.
+ * How often a visible tab that does not lead asks whether the leader is still there, in ms. After two questions without
+ * an answer, it leads: within 5 s.
  */
 const askEveryMs = 1_200
 
@@ -249,6 +249,7 @@ export class Following {
     this.#unanswered = 0
     this.#beginsAnew = true
     this.#channel.post({ type: 'ask' })
+    this.#asking.within(askEveryMs)
   }
 
   /**
@@ -256,8 +257,8 @@ export class Following {
    * slow; it asks when it becomes visible.
    */
   #askAgain(): void {
-    const { environment, listener } = this.#options
-    if (!this.#leader) return
+    const { environment, disk, isRunning, listener } = this.#options
+    if (disk.leads || !isRunning() || !this.hears) return
     this.#asking.set(askEveryMs)
     if (!environment.lifecycle.visible() && this.#syncs.size === 0) {
       this.#unanswered = 0
@@ -266,6 +267,7 @@ export class Following {
     this.#unanswered += 1
     if (this.#unanswered > 2) {
       this.leave()
+      this.ask()
       listener.silent()
       return
     }
@@ -277,8 +279,10 @@ export class Following {
   #hear(message: TabMessage<SharedStatus>, from: string, version: number): void {
     const { disk, feed, isRunning, listener } = this.#options
     const isFromLeader = from === this.#leader?.id
-    // One that asks follows itself.
-    if (isFromLeader && message.type !== 'ask' && message.type !== 'sync') this.#unanswered = 0
+    const isAsking = message.type === 'ask' || message.type === 'sync'
+    const isOfLeaders = message.type === 'lead' || message.type === 'delta' || message.type === 'status'
+    // A tab that asks follows itself.
+    if (this.#leader ? isFromLeader && !isAsking : isOfLeaders) this.#unanswered = 0
     switch (message.type) {
       case 'ask':
         if (disk.leads) void this.announce()

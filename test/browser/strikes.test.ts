@@ -1,5 +1,6 @@
 import { type Browser, type CDPSession, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Deferred } from '../../src/base/deferred.ts'
 import { seededRandom } from '../../src/testing/virtual-random.ts'
 import { findChromium } from '../setup/find-browsers.mjs'
 import { found } from './engine-process.ts'
@@ -10,9 +11,6 @@ import { Service } from './service.ts'
 /** `WRITES=1000 STRIKES=50 SEED=2` strikes longer, and otherwise. */
 const { WRITES = '100', STRIKES = '4', SEED = '1' } = process.env
 const [maxWrites, maxStrikes, seed] = [Number(WRITES), Number(STRIKES), Number(SEED)]
-
-/** How long a page stands still, in ms: less than a leader may, and more. */
-const frozenMs = [300, 7_000] as const
 
 interface Tab {
   readonly page: Page
@@ -84,12 +82,14 @@ test('writes of five tabs are applied once and in order, while leaders are kille
     tab.protocol.send('Page.crash').catch(() => {})
     await tab.page.waitForEvent('crash')
   }
-  async function freeze(tab: Tab, ms: number): Promise<void> {
+  /** Lets the page stand still, with all that it holds, until `thawing` is resolved. A debugger stops all its tasks. */
+  async function freeze(tab: Tab, thawing: Promise<void>): Promise<void> {
     tab.state = 'frozen'
-    await tab.protocol.send('Page.setWebLifecycleState', { state: 'frozen' })
+    await tab.protocol.send('Debugger.enable')
+    await tab.protocol.send('Debugger.pause')
     thaws.push(
-      wait(ms).then(async () => {
-        await tab.protocol.send('Page.setWebLifecycleState', { state: 'active' })
+      thawing.then(async () => {
+        await tab.protocol.send('Debugger.disable')
         tab.state = 'awake'
       }),
     )
@@ -102,14 +102,16 @@ test('writes of five tabs are applied once and in order, while leaders are kille
     await wait(between(100, 900))
     const struck = await leader()
     if (!struck) continue
-    const isKill = random.number() < 0.5
+    const [isKill, isShort] = [random.number() < 0.5, random.number() < 0.5]
     const at = performance.now()
+    const led = new Deferred<void>()
     if (isKill) await kill(struck)
-    else await freeze(struck, between(...frozenMs))
-    if (awake().length > 0) {
+    else await freeze(struck, isShort ? wait(between(100, 3_000)) : led.promise)
+    if (isKill || !isShort) {
       while (!(await leader())) await wait(20)
       takeovers.push({ by: isKill ? 'kill' : 'freeze', ms: Math.round(performance.now() - at) })
     }
+    led.resolve()
     while (tabs.filter(({ state }) => state !== 'killed').length < 5) await open()
   }
   await expect.poll(() => durable.size, { timeout: 600_000 }).toBeGreaterThanOrEqual(maxWrites)

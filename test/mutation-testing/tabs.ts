@@ -42,8 +42,16 @@ export const tabs: readonly Mutation[] = [
     test,
     name: 'invariant 40: a tab leads within 5 s when the one that it follows only asks who leads',
     file: 'src/engine/following.ts',
-    from: "isFromLeader && message.type !== 'ask' && message.type !== 'sync'",
+    from: 'isFromLeader && !isAsking',
     to: 'isFromLeader',
+  },
+  {
+    invariant: 40,
+    test,
+    name: 'invariant 40: a tab leads within 5 s when another one takes the lead, and stands still before it says so',
+    file: 'src/engine/following.ts',
+    from: 'if (disk.leads || !isRunning() || !this.hears) return',
+    to: 'if (!this.#leader || disk.leads || !isRunning() || !this.hears) return',
   },
   {
     invariant: 40,

@@ -267,7 +267,7 @@ export const planted: readonly PlantedBug[] = [
     changes: [
       {
         file: 'src/engine/following.ts',
-        from: "isFromLeader && message.type !== 'ask' && message.type !== 'sync'",
+        from: 'isFromLeader && !isAsking',
         to: 'isFromLeader',
       },
     ],

@@ -227,6 +227,16 @@ test.each([0, 400, 800, 1_200])(
   },
 )
 
+test('invariant 40: a tab leads within 5 s when another one takes the lead, and stands still before it says so', async () => {
+  const { server, open } = await browser()
+  const first = await open()
+  const second = await open({ environment: { BroadcastChannel: undefined } })
+  second.freeze()
+  await server.clock.advance(5_000)
+  expect(rolesOf(first)).toEqual(['leader'])
+  await server.close()
+})
+
 test('invariant 40: a tab leads within 5 s when the one that it follows only asks who leads', async () => {
   let sendAsLeader = (_change: object) => {}
   const { server, open } = await browser({
