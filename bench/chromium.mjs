@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -10,19 +10,16 @@ import { findChromium } from '../test/setup/find-browsers.mjs'
 async function attach(url) {
   const socket = new WebSocket(url, { maxPayload: 2 ** 30 })
   await once(socket, 'open')
+  const events = new EventEmitter()
   const waiting = new Map()
-  const listeners = new Map()
   let last = 0
   socket.on('message', (data) => {
     const { id, method, params, result, error } = JSON.parse(data)
-    if (method) for (const listener of listeners.get(method) ?? []) listener(params)
+    if (method) events.emit(method, params)
     else if (error) waiting.get(id)?.reject(new Error(error.message))
     else waiting.get(id)?.resolve(result)
   })
-  const on = (method, listener) => listeners.set(method, [...(listeners.get(method) ?? []), listener])
-  return {
-    on,
-    once: on,
+  return Object.assign(events, {
     close: () => socket.close(),
     send(method, params = {}) {
       last += 1
@@ -30,7 +27,7 @@ async function attach(url) {
       socket.send(JSON.stringify({ id, method, params }))
       return new Promise((resolve, reject) => waiting.set(id, { resolve, reject }))
     },
-  }
+  })
 }
 
 /** A Chromium with `profile`, in whose tabs the script of the page has put a `tab` of functions. */

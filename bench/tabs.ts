@@ -37,8 +37,10 @@ const client = new SyncClient({
   },
 })
 
+let isLeader = false
 client.on('status', ({ role }) => {
-  if (role === 'leader') times.led = now()
+  if (role === 'leader' && !isLeader) times.led = now()
+  isLeader = role === 'leader'
 })
 
 /** What `tabs.mjs` calls. */

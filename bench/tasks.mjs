@@ -6,12 +6,15 @@ const categories = ['toplevel', 'devtools.timeline', 'v8', 'blink.user_timing']
  */
 export async function maxTask(session, work) {
   const events = []
-  session.on('Tracing.dataCollected', ({ value }) => events.push(...value))
+  const collect = ({ value }) => events.push(...value)
+  session.on('Tracing.dataCollected', collect)
   await session.send('Tracing.start', { transferMode: 'ReportEvents', categories: categories.join() })
   await work()
   const complete = new Promise((resolve) => session.once('Tracing.tracingComplete', resolve))
   await session.send('Tracing.end')
-  if ((await complete).dataLossOccurred) throw new Error('The trace has lost a part of what happened.')
+  const { dataLossOccurred } = await complete
+  session.off('Tracing.dataCollected', collect)
+  if (dataLossOccurred) throw new Error('The trace has lost a part of what happened.')
 
   const begin = events.filter(({ name, cat }) => name === 'begin' && cat === 'blink.user_timing').at(-1)
   if (!begin) throw new Error('The page did not mark its beginning.')

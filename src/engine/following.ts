@@ -253,8 +253,8 @@ export class Following {
   }
 
   /**
-   * Asks whether the leader is still there, if this tab is visible or waits for a `sync`. In a hidden tab, timers are
-   * slow; it asks when it becomes visible.
+   * Asks whether the leader is still there, if this tab does not lead, and is visible or waits for a `sync`. In a hidden
+   * tab, timers are slow; it asks when it becomes visible.
    */
   #askAgain(): void {
     const { environment, disk, isRunning, listener } = this.#options

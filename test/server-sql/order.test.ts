@@ -24,7 +24,7 @@ async function written(writer: Child<Said>): Promise<readonly string[]> {
   }
 }
 
-/** Before a write is committed, this is called. */
+/** Lets PostgreSQL call a function before it commits a write. */
 const beforeCommit = (call: string) => `
   create function dawdle() returns trigger language plpgsql as $$ begin perform ${call}; return null; end $$;
   create constraint trigger dawdle after insert on instep_log deferrable initially deferred

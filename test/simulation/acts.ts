@@ -28,7 +28,7 @@ export interface Write {
   readonly offlineSince: number | undefined
   /**
    * The record right before the server took it, in each history. Of a `put`, also what the record was since it was made:
-   * a delta leaves out what a later `put` or `delete` takes away, and then the client knows only what was there before.
+   * a delta leaves out what a later `put` replaces, and then the client knows only what was there before.
    */
   readonly befores: Row[]
   /** When its user was told. `stored`: that it is durable, while the server did not have it. */
