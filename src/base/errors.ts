@@ -22,6 +22,7 @@ export interface ErrorCodes {
   NetworkError: 'unreachable' | 'timeout' | 'stopped'
   StorageError:
     | 'unavailable'
+    | 'no_storage'
     | 'blocked'
     | 'timeout'
     | 'quota'

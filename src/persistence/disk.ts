@@ -295,7 +295,9 @@ export class Disk {
   /** See `Database.signOut`. */
   async signOut(options: SignOut): Promise<SignedOut> {
     await this.ready()
-    if (this.#opener.failure) throw this.#opener.failure
+    const { failure } = this.#opener
+    // Where nothing can be stored, there is nothing to erase.
+    if (failure && failure.code !== 'no_storage') throw failure
     const { database } = this
     try {
       return await database.signOut(options)

@@ -15,8 +15,16 @@ const meanings: { readonly [name: string]: readonly [code: Code, what: string] |
   NotReadableError: ['unreadable', 'The local database holds a value that cannot be read'],
 }
 
+/** The error where this page can have no database, so that there is none either. */
+export function noStorage(cause?: unknown): StorageError {
+  return new StorageError('no_storage', 'IndexedDB is blocked, or this is not a browser.', { cause })
+}
+
 /** Converts an error of opening or destroying to a StorageError. */
 export function openFailure(error: unknown): unknown {
+  // Chromium 156 refuses a page whose cookies are blocked with an UnknownError.
+  if (error instanceof DOMException && /^SecurityError|denied permission/.test(`${error}`))
+    return noStorage(error)
   if (!(error instanceof DOMException && error.name === 'AbortError')) return translate(error, 'unavailable')
   // The browser is clearing site data (Chromium 156).
   const message = 'The local database was closed while it opened: try again.'

@@ -2,7 +2,7 @@ import { resolveEnvironment } from '../base/environment.default.ts'
 import { StorageError } from '../base/errors.ts'
 import { ConnectionLost } from './connection-lost.ts'
 import { unlessBlocked } from './deadline.ts'
-import { closedConnection, openFailure } from './indexeddb-failures.ts'
+import { closedConnection, noStorage, openFailure } from './indexeddb-failures.ts'
 import { addName, readNames, removeName } from './indexeddb-names.ts'
 import { resultOf } from './indexeddb-request.ts'
 import { transact } from './indexeddb-transaction.ts'
@@ -57,7 +57,7 @@ export async function indexedDbNames(options: IndexedDbOptions): Promise<readonl
 function factoryOf({ indexedDB }: IndexedDbOptions): IDBFactory {
   const found = indexedDB ?? globalThis.indexedDB
   if (found) return found
-  throw new StorageError('unavailable', 'IndexedDB is blocked, or this is not a browser.')
+  throw noStorage()
 }
 
 async function openDatabase(factory: IDBFactory, name: string): Promise<IDBDatabase> {

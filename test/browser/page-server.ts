@@ -67,6 +67,8 @@ export async function servePage(entry: URL, backend?: PageBackend, alias?: Alias
       mailbox.add(await messageOf(request))
       response.end()
     } else if (request.url === '/page.js') {
+      // A sandboxed frame is of another origin.
+      response.setHeader('Access-Control-Allow-Origin', '*')
       response.setHeader('Content-Type', 'text/javascript').end(script)
     } else if (request.url?.startsWith('/away')) {
       response.setHeader('Content-Type', 'text/html').end(away)

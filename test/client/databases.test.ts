@@ -28,8 +28,8 @@ test('the databases of all identities are listed, without `indexedDB.databases`,
   await server.close()
 })
 
-test('without IndexedDB, listing rejects with `unavailable`', async () => {
+test('without IndexedDB, listing rejects with `no_storage`', async () => {
   vi.stubGlobal('indexedDB', undefined)
-  await expect(listDatabases()).rejects.toMatchObject({ name: 'StorageError', code: 'unavailable' })
+  await expect(listDatabases()).rejects.toMatchObject({ name: 'StorageError', code: 'no_storage' })
   vi.unstubAllGlobals()
 })

@@ -109,7 +109,7 @@ export const storage: readonly Mutation[] = [
   {
     invariant: 34,
     test: 'test/storage/indexeddb.test.ts',
-    name: 'invariant 34: without IndexedDB it is `unavailable`',
+    name: 'invariant 34: without IndexedDB it is `no_storage`',
     file: 'src/storage/indexeddb.ts',
     from: 'if (found) return found',
     to: 'return found',

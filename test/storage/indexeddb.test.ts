@@ -53,19 +53,19 @@ function closeEvent(): Event {
 const writing = { tables: ['meta'], mode: 'write' } as const
 
 describe('opening', () => {
-  test('invariant 34: without IndexedDB it is `unavailable`', async () => {
+  test('invariant 34: without IndexedDB it is `no_storage`', async () => {
     vi.stubGlobal('indexedDB', undefined)
-    await expect(indexedDbStore().open('db')).rejects.toMatchObject({ code: 'unavailable' })
-    await expect(indexedDbStore().destroy('db')).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(indexedDbStore().open('db')).rejects.toMatchObject({ code: 'no_storage' })
+    await expect(indexedDbStore().destroy('db')).rejects.toMatchObject({ code: 'no_storage' })
   })
 
-  test('invariant 34: where IndexedDB is forbidden it is `unavailable`', async () => {
+  test('invariant 34: where IndexedDB is forbidden it is `no_storage`', async () => {
     const forbidden = () => {
       throw new DOMException('Denied.', 'SecurityError')
     }
     const indexedDB = { open: forbidden, deleteDatabase: forbidden } as unknown as IDBFactory
-    await expect(indexedDbStore({ indexedDB }).open('db')).rejects.toMatchObject({ code: 'unavailable' })
-    await expect(indexedDbStore({ indexedDB }).destroy('db')).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(indexedDbStore({ indexedDB }).open('db')).rejects.toMatchObject({ code: 'no_storage' })
+    await expect(indexedDbStore({ indexedDB }).destroy('db')).rejects.toMatchObject({ code: 'no_storage' })
   })
 
   test('while site data is being cleared it is `closed`, and may be tried again', async () => {

@@ -1,0 +1,1 @@
+export const sandboxCase = { name: 'in a sandboxed frame, `logout` signs the user out' }
