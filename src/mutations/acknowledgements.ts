@@ -203,7 +203,7 @@ export class Acknowledgements implements SenderListener {
       if (!hears()) listener.queued()
     }
     for (const [transaction, sid] of reached) {
-      const effects = effectsIn(confirmed, transaction.id, rows)
+      const effects = effectsIn(confirmed, transaction.id, transaction.record.ops, rows)
       if (effects.length > 0) transaction.note(effects)
       if (outbox.accept(transaction, sid, epoch)) this.#store(transaction)
       // The server had another history when it rejected the transaction, or an older version of the application has sent

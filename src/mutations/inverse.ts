@@ -17,6 +17,8 @@ export interface Effect {
   readonly isBaseWhole?: boolean | undefined
   /** As `isBaseWhole`, of `mine`. */
   readonly isMineWhole?: boolean | undefined
+  /** The transaction's own ops on the record, if the server may have done more; `undefined` if it has not. */
+  readonly ops?: readonly TxOp[] | undefined
 }
 
 /** The effect of a transaction on each record that it changes. */
@@ -35,10 +37,15 @@ export function effectsOf({ before, ops }: Pick<OutboxRecord, 'before' | 'ops'>)
 }
 
 /**
- * The effect of the transaction `tx` on each record; empty if `frames` do not show it. `frames` are in ascending order
- * and may belong to other transactions, too.
+ * The effect of the transaction `tx`, which has sent `ops`, on each record; empty if `frames` do not show it. `frames`
+ * are in ascending order and may belong to other transactions, too.
  */
-export function effectsIn(frames: readonly DeltaFrame[], tx: string, rows: RowSource): readonly Effect[] {
+export function effectsIn(
+  frames: readonly DeltaFrame[],
+  tx: string,
+  ops: readonly TxOp[],
+  rows: RowSource,
+): readonly Effect[] {
   const effects = new Map<string, Effect>()
   const current = new Map<string, WireRow | undefined>()
   const touched = new Set(frames.filter((frame) => frame.tx === tx).map(({ t, id }) => rowKey(t, id)))
@@ -54,13 +61,14 @@ export function effectsIn(frames: readonly DeltaFrame[], tx: string, rows: RowSo
     current.set(key, after)
     if (frame.tx !== tx) continue
     const { base } = effects.get(key) ?? { base: before?.p }
-    effects.set(key, { t, id, base, mine: after?.p, isBaseWhole: true, isMineWhole: true })
+    const own = ops.filter((op) => op.t === t && op.id === id)
+    effects.set(key, { t, id, base, mine: after?.p, isBaseWhole: true, isMineWhole: true, ops: own })
   }
   return [...effects.values()]
 }
 
 /**
- * The ops that take `effects` back. The server applies each op only to values that the transaction wrote, and does not
+ * The ops that take `effects` back, except what the server itself has set or added. The server applies each op only to values that the transaction wrote, and does not
  * remove a record to which somebody has added a field since.
  */
 export function inverseOf(effects: readonly Effect[]): readonly TxOp[] {
@@ -69,9 +77,8 @@ export function inverseOf(effects: readonly Effect[]): readonly TxOp[] {
 
 /** The effects of a transaction that takes `effects` back. */
 export function reversed(effects: readonly Effect[]): readonly Effect[] {
-  return [...effects].reverse().map(({ t, id, base, mine, isBaseWhole, isMineWhole }) => ({
-    t,
-    id,
+  return [...effects].reverse().map(({ base, mine, isBaseWhole, isMineWhole, ...rest }) => ({
+    ...rest,
     base: mine,
     mine: base,
     isBaseWhole: isMineWhole,
@@ -79,10 +86,15 @@ export function reversed(effects: readonly Effect[]): readonly Effect[] {
   }))
 }
 
-function inverseOp({ t, id, base, mine, isMineWhole }: Effect): TxOp | undefined {
+function inverseOp({ t, id, base, mine, isMineWhole, ops }: Effect): TxOp | undefined {
   if (!mine) return base && { op: 'i', t, id, p: base, was: null }
-  if (!base) return { op: 'd', t, id, was: mine, ...(isMineWhole && { whole: true }) }
-  const changed = Object.keys({ ...base, ...mine }).filter((field) => !jsonEqual(base[field], mine[field]))
+  if (!base) {
+    return ops?.length === 0 ? undefined : { op: 'd', t, id, was: mine, ...(isMineWhole && { whole: true }) }
+  }
+  const isOwn = (field: string) => !ops || ops.some((op) => writes(op, field, mine))
+  const changed = Object.keys({ ...base, ...mine }).filter(
+    (field) => !jsonEqual(base[field], mine[field]) && isOwn(field),
+  )
   if (changed.length === 0) return undefined
   const kept = changed.filter((field) => Object.hasOwn(base, field))
   const added = changed.filter((field) => !Object.hasOwn(base, field))
@@ -96,6 +108,13 @@ function inverseOp({ t, id, base, mine, isMineWhole }: Effect): TxOp | undefined
     ...(added.length > 0 && { unset: added }),
     was: valuesIn(mine, changed),
   }
+}
+
+/** Whether `op` wrote `field` of a record, which was then `mine`. A whole record also removes the fields that it lacks. */
+function writes(op: TxOp, field: string, mine: Payload): boolean {
+  if (op.op === 'd') return false
+  const isRemoved = op.op === 'i' ? (mine[field] ?? null) === null : op.unset?.includes(field)
+  return Object.hasOwn(op.p, field) || isRemoved === true
 }
 
 /** The ops that change something in `rows`, and the records that they change, as they are in `rows`. */

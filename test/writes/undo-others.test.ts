@@ -346,7 +346,7 @@ const upper = (op: TxOp): TxOp =>
     ? { ...op, p: { ...op.p, title: op.p.title.toUpperCase() } }
     : op
 
-test('an undo that is sent after a restart reverts the fields that the server set', async () => {
+test('an undo that is sent after a restart reverts what the server made of the written value', async () => {
   const server = ownServer({ prepare: upper })
   await server.write([{ op: 'i', t: 'Item', id: 'i1', p: { title: 'OLD' } }], 'ada')
   const device = server.device()

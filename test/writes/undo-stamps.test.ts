@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest'
+import type { Authorize, Prepare } from '../../src/server/index.ts'
+import { ownServer } from '../support/own-server.ts'
+
+/** Says who has written a note first and last; a client may not say it. */
+const stamp: Prepare = (op, { before, caller, now }) => {
+  if (op.op === 'd') return op
+  const created = op.op === 'i' ? { author: before?.author ?? caller.userId } : {}
+  return { ...op, p: { ...op.p, ...created, changedBy: caller.userId, changedAt: now } }
+}
+
+const stamped = ['author', 'changedBy', 'changedAt']
+
+const refuseStamps: Authorize = ({ ops }) => {
+  const refused = ops.some((op) => op.op !== 'd' && stamped.some((field) => Object.hasOwn(op.p, field)))
+  return refused ? { message: 'The server sets this field.' } : undefined
+}
+
+/** A server that stamps, and the client of Bob, who shares a team with Ada. */
+async function sharedNotes() {
+  const callerOf = (userId: string) => ({ userId, owners: ['team'] })
+  const server = ownServer({ prepare: stamp, authorize: refuseStamps, callerOf })
+  const clientOf = async (identity: string) => {
+    const client = server.client({ identity })
+    await client.start()
+    await server.settle()
+    return client
+  }
+  const client = await clientOf('bob')
+  return {
+    server,
+    client,
+    clientOf,
+    write: async (body: Parameters<typeof client.mutate>[0]) => {
+      const tx = client.mutate(body)
+      await server.settle()
+      await server.clock.advance(1_000)
+      return tx
+    },
+    undo: async () => {
+      await server.clock.until(client.undo())
+      await server.settle()
+    },
+    stored: async (id = '1') => (await server.rows('team')).find((row) => row.id === id)?.p,
+    refused: () => client.outbox.list({ state: 'rejected' }).map(({ rejection }) => rejection?.message),
+  }
+}
+
+describe('undo at a server that sets fields, which no client may set,', () => {
+  test('restores what the user has updated', async () => {
+    const { client, write, undo, stored, refused } = await sharedNotes()
+    await write((m) => m.insert('Note', { id: '1', text: 'First.' }))
+    await write((m) => m.update('Note', '1', { text: 'Second.' }))
+    await undo()
+    expect(refused()).toEqual([])
+    expect(await stored()).toMatchObject({ text: 'First.', author: 'bob' })
+    expect(client.get('Note', '1')).toMatchObject((await stored()) ?? {})
+  })
+
+  test('removes a field that the user has added', async () => {
+    const { write, undo, stored, refused } = await sharedNotes()
+    await write((m) => m.insert('Note', { id: '1', text: 'First.' }))
+    await write((m) => m.update('Note', '1', { color: 'red' }))
+    await undo()
+    expect(refused()).toEqual([])
+    expect(await stored()).not.toHaveProperty('color')
+  })
+
+  test('restores what the user has put in place of a whole record', async () => {
+    const { write, undo, stored, refused } = await sharedNotes()
+    await write((m) => m.insert('Note', { id: '1', text: 'First.', color: 'red' }))
+    await write((m) => m.put('Note', { id: '1', text: 'Second.' }))
+    await undo()
+    expect(refused()).toEqual([])
+    expect(await stored()).toMatchObject({ text: 'First.', color: 'red' })
+  })
+
+  test('and redo repeat an update', async () => {
+    const { server, client, write, undo, stored, refused } = await sharedNotes()
+    await write((m) => m.insert('Note', { id: '1', text: 'First.' }))
+    await write((m) => m.update('Note', '1', { text: 'Second.' }))
+    await undo()
+    await server.clock.until(client.redo())
+    await server.settle()
+    expect(refused()).toEqual([])
+    expect(await stored()).toMatchObject({ text: 'Second.' })
+  })
+})
