@@ -10,8 +10,12 @@ const cors = {
 }
 const keyOf = (...parts) => JSON.stringify(parts)
 
-/** Starts the backend. `userOf(token)`: returns the user of a valid token. `keep`: the number of changes to keep. */
-export async function startBackend({ port = 0, userOf, keep = 10_000 }) {
+/**
+ * Starts the backend. `userOf(token)`: returns the user of a valid token. `keep`: the number of changes to keep. `wire`:
+ * how the backend speaks; a backend of your own needs one way only.
+ */
+export async function startBackend({ port = 0, userOf, keep = 10_000, wire = {} }) {
+  const { deltas = 'frames', pushAfterMs = 0, hasSocket = true, hasTx = true, hasSince = false } = wire
   const epoch = randomUUID() // A new history for each process, since the data is in memory only.
   const rows = new Map()
   const log = []
@@ -28,6 +32,21 @@ export async function startBackend({ port = 0, userOf, keep = 10_000 }) {
   })
   const framesSince = (user, since) =>
     log.filter(({ userId, frame }) => userId === user && frame.sid > since).map(({ frame }) => frame)
+  /** What has changed after `since`, for a delta or a push: frames, or whole rows. */
+  const changesSince = (user, since) => {
+    const frames = framesSince(user, since).map(({ tx, ...frame }) => (hasTx ? { ...frame, tx } : frame))
+    const keys = new Set(frames.map(({ t, id }) => keyOf(t, id)))
+    return deltas === 'frames'
+      ? { frames }
+      : { rows: snapshot(user).rows.filter(({ t, id }) => keys.has(keyOf(t, id))) }
+  }
+  const push = (user, since) => {
+    const text = JSON.stringify({ sid, ...(hasSince && { since }), ...changesSince(user, since) })
+    const send = () => {
+      for (const [socket, owner] of sockets) if (owner === user) socket.send(text)
+    }
+    pushAfterMs > 0 ? setTimeout(send, pushAfterMs) : send()
+  }
 
   /**
    * Applies all ops or none. Each change gets a `sid`, updates a row, and adds a frame to the log. All writes go here.
@@ -51,10 +70,11 @@ export async function startBackend({ port = 0, userOf, keep = 10_000 }) {
       frames.push({ sid: v, op, t, id, p: op === 'd' ? undefined : p, tx })
     }
     for (const [key, row] of draft) row ? rows.set(key, row) : rows.delete(key)
+    const since = framesSince(userId, 0).at(-1)?.sid ?? sid - log.length
     sid += frames.length
     log.push(...frames.map((frame) => ({ userId, frame })))
+    if (frames.length > 0) push(userId, since)
     log.splice(0, log.length - keep)
-    for (const [socket, owner] of sockets) if (owner === userId) socket.send(JSON.stringify(frames))
     return { sid }
   }
 
@@ -78,13 +98,15 @@ export async function startBackend({ port = 0, userOf, keep = 10_000 }) {
     if (url.pathname === '/sync/v1/bootstrap') return [200, snapshot(user)]
     if (url.pathname === '/sync/v1/tx') {
       const { txs } = await json(request)
-      return [200, { results: txs.map((tx) => decide(user, tx)), sid, epoch }]
+      const results = txs.map((tx) => decide(user, tx))
+      if (pushAfterMs < 0) await new Promise((resolve) => setTimeout(resolve, -pushAfterMs))
+      return [200, { results, sid, epoch }]
     }
     if (url.pathname !== '/sync/v1/delta') return [404]
     const since = Number(url.searchParams.get('since') ?? Number.NaN)
     if (!Number.isSafeInteger(since) || since < 0) return [400]
     if (since < sid - log.length) return [410]
-    return [200, { sid, epoch, frames: framesSince(user, since) }]
+    return [200, { sid, epoch, ...changesSince(user, since) }]
   }
 
   // Do not use `new URL`, which throws for some request targets.
@@ -107,6 +129,7 @@ export async function startBackend({ port = 0, userOf, keep = 10_000 }) {
     const header = /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1]
     const user = userOf(header ?? urlOf(request).searchParams.get('token'))
     if (!user) return socket.end('HTTP/1.1 401 Unauthorized\r\nconnection: close\r\n\r\n')
+    if (!hasSocket) return socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n')
     upgrades.handleUpgrade(request, socket, head, (opened) => {
       sockets.set(opened, user)
       opened.on('error', () => {}).on('close', () => sockets.delete(opened))

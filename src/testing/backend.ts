@@ -7,6 +7,7 @@ import { MemoryLog } from '../server/log/memory-log.ts'
 import type { SyncServiceOptions } from '../server/options.ts'
 import type { AcceptSocket } from '../server/realtime/server-socket.ts'
 import { createServiceWith, type SyncService } from '../server/service.ts'
+import { type BareOptions, BareServer } from './bare.ts'
 import { isName } from './checks.ts'
 import { FaultPlan, type ServerResponse } from './faults.ts'
 import { type BreakableSocket, Sockets } from './sockets.ts'
@@ -23,6 +24,10 @@ export interface BackendOptions {
   readonly clock: Clock
   readonly random: Random
   readonly callerOf: (identity: string) => Caller
+  /** How to speak without the extensions; `undefined`: with all of them. */
+  readonly bare: BareOptions | undefined
+  /** Timers that end with the server. */
+  readonly timers: Pick<Clock, 'after'>
   /** Receives each promise of work in the service. A virtual clock stops until the promise settles. */
   readonly during: <T>(work: Promise<T>) => Promise<T>
 }
@@ -50,16 +55,20 @@ interface History {
 export class Backend {
   readonly tokens: Tokens
   readonly faults = new FaultPlan()
-  readonly sockets = new Sockets()
+  readonly sockets: Sockets
   readonly requests: MockRequest[] = []
   listening = true
   readonly #options: BackendOptions
+  readonly #bare: BareServer | undefined
   #history: History
   #epoch = 0
 
   constructor(options: BackendOptions) {
     this.#options = options
     this.tokens = new Tokens(options.clock, options.callerOf)
+    this.#bare =
+      options.bare && new BareServer(options.bare, options.timers, (identity) => this.rows(identity))
+    this.sockets = new Sockets(this.#bare)
     this.#history = this.#begin()
   }
 
@@ -69,6 +78,10 @@ export class Backend {
 
   get log(): MemoryLog {
     return this.#history.log
+  }
+
+  get hasSocket(): boolean {
+    return this.#bare?.hasSocket !== false
   }
 
   async fetch(request: Request): Promise<Response> {
@@ -133,8 +146,18 @@ export class Backend {
 
   async #receive(request: Request, ask: () => Promise<ServerResponse>): Promise<ServerResponse> {
     if (!this.listening) throw new Error('Connection refused.')
-    const { endpoint } = await this.#note(request)
-    const work = () => this.#options.during(ask())
+    const { endpoint, identity } = await this.#note(request)
+    const bare = this.#bare
+    if (bare && endpoint === 'ws' && !bare.hasSocket) return new Response(null, { status: 404 })
+    const answered = async () => {
+      const answer = await ask()
+      return bare && typeof answer !== 'function' ? bare.response(endpoint, identity, answer) : answer
+    }
+    const work = async () => {
+      const answer = await this.#options.during(answered())
+      await bare?.responseDue(endpoint)
+      return answer
+    }
     const fault = this.faults.take(endpoint)
     return fault ? fault(work, request) : work()
   }

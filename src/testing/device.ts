@@ -27,6 +27,7 @@ export interface DeviceOptions<C extends Clock> {
   readonly seed: number
   readonly latencyMs: number
   readonly baseUrl: string
+  readonly hasSocket: boolean
   readonly tokenOf: (identity: string) => string
 }
 
@@ -70,7 +71,7 @@ export class MockDevice<C extends Clock = Clock> {
     for (const name of ['baseUrl', 'endpoints']) {
       if (name in options) throw wrongOption(name, 'is set by the mock server: omit it.')
     }
-    const { baseUrl, tokenOf } = this.#options
+    const { baseUrl, hasSocket, tokenOf } = this.#options
     const { identity, token = () => tokenOf(identity), ...rest } = options
     const environment = { ...this.environment, ...rest.environment }
     const { fetch } = environment
@@ -89,7 +90,8 @@ export class MockDevice<C extends Clock = Clock> {
       }
     }
     const byToken = rest.apiKey === undefined
-    const state: ClientState = { inStep: environment.WebSocket && byToken ? 'socket' : 'polling' }
+    const isPushed = hasSocket && environment.WebSocket && byToken
+    const state: ClientState = { inStep: isPushed ? 'socket' : 'polling' }
     const client = new SyncClient<M>({
       baseUrl,
       identity,

@@ -1,5 +1,6 @@
 export { type StoreContractCase, type StoreContractContext, storeContract } from '../storage/contract.ts'
 export type { MockRequest } from './backend.ts'
+export type { BareOptions } from './bare.ts'
 export type { MockClientOptions, MockDevice } from './device.ts'
 export type { Endpoint, FaultScope, FaultyResponse, FaultyResponseOptions } from './faults.ts'
 export type { MockSyncServer } from './mock-server.ts'

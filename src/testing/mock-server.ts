@@ -49,6 +49,7 @@ export class MockSyncServer<C extends Clock = Clock> {
       latencyMs = time.latencyMs,
       callerOf = (identity) => ({ userId: identity, organizationId: identity, owners: [identity] }),
       ownerField = 'userId',
+      bare,
       ...service
     } = options
     const baseUrl = address.replace(/\/$/, '')
@@ -65,6 +66,8 @@ export class MockSyncServer<C extends Clock = Clock> {
       // `URL` gives an address without a path the path `/`.
       service: { ...service, ownerField, path: new URL(baseUrl).pathname.replace(/\/$/, '') },
       callerOf,
+      bare,
+      timers: this.#timers,
       during: time.during,
     })
     this.#first = this.device()
@@ -90,6 +93,7 @@ export class MockSyncServer<C extends Clock = Clock> {
       clock,
       latencyMs: this.#latencyMs,
       baseUrl,
+      hasSocket: this.#backend.hasSocket,
       tokenOf: (identity) => this.#backend.tokens.newest(identity),
     })
     this.#devices.push(device)

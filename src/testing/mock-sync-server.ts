@@ -1,4 +1,5 @@
 import { checkOptions } from '../base/check-options.ts'
+import { bareChecks } from './bare.ts'
 import { MockSyncServer } from './mock-server.ts'
 import { type MockSyncServerOptions, mockChecks } from './options.ts'
 import { realTime, virtualTime } from './time.ts'
@@ -28,6 +29,7 @@ export function mockSyncServer(
   options: MockSyncServerOptions & { readonly clock?: 'virtual' | 'real' } = {},
 ): MockSyncServer {
   checkOptions(options, mockChecks)
+  if (options.bare) checkOptions(options.bare, bareChecks, 'bare.')
   const { clock, ...rest } = options
   if (clock === 'real') return new MockSyncServer(realTime(), rest)
   return new MockSyncServer(virtualTime(), rest)

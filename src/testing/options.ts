@@ -1,6 +1,8 @@
 import type { Check } from '../base/check-options.ts'
+import { isObject } from '../protocol/json.ts'
 import type { Caller } from '../server/auth/caller.ts'
 import type { ServiceOptions } from './backend.ts'
+import type { BareOptions } from './bare.ts'
 import { isDuration, isFunction, isNumber, oneOf } from './checks.ts'
 
 /** The options of the service, and of the network and the clock of the test. */
@@ -16,12 +18,16 @@ export interface MockSyncServerOptions extends ServiceOptions {
   readonly callerOf?: (identity: string) => Caller
   /** The time that a message takes one way, in ms. @default 20; 0 in real time */
   readonly latencyMs?: number
+  /** Makes the server speak as one that has only the core of the protocol and `POST /tx`, in one of its ways. */
+  readonly bare?: BareOptions
   /** The seed of all random numbers. @default 1 */
   readonly seed?: number
 }
 
 /** The service checks its options itself. */
 const ofService: Check = [() => true, '']
+
+const isOptions: Check = [(value) => isObject(value), 'an object of options']
 
 const isAddress: Check = [
   (value) => typeof value === 'string' && /^https?:\/\//.test(value) && URL.canParse(value),
@@ -34,6 +40,7 @@ export const mockChecks = {
   ownerField: ofService,
   callerOf: isFunction,
   latencyMs: isDuration,
+  bare: isOptions,
   seed: isNumber,
   authorize: ofService,
   prepare: ofService,

@@ -1,5 +1,6 @@
 import { wrongOption } from '../base/errors.ts'
 import { closeCodes, type ServerSocket } from '../server/realtime/server-socket.ts'
+import type { BareServer } from './bare.ts'
 
 /** The server's end of a socket whose connection can break. */
 export interface BreakableSocket extends ServerSocket {
@@ -20,6 +21,12 @@ export class Sockets {
   /** The held pushes, in the order in which the service pushed them. */
   held: HeldPush[] = []
   holding = false
+  readonly #bare: BareServer | undefined
+
+  /** `bare`: translates what the service sends. */
+  constructor(bare?: BareServer) {
+    this.#bare = bare
+  }
 
   /**
    * Returns a wrapper of `socket` for the service, which can hold pushes. The first message, the hello, is never held.
@@ -27,14 +34,19 @@ export class Sockets {
   add(socket: BreakableSocket, identity: string | undefined): ServerSocket {
     this.#open.set(socket, identity)
     socket.addEventListener('close', () => this.#open.delete(socket))
+    const sendOrHold = (data: string) => {
+      if (this.holding) this.#hold(socket, identity, data)
+      else if (this.#open.has(socket)) socket.send(data)
+    }
+    const push = this.#bare?.pushTo(identity, sendOrHold) ?? sendOrHold
     let greeted = false
     return {
       get bufferedAmount() {
         return socket.bufferedAmount
       },
       send: (data) => {
-        if (this.holding && greeted) this.#hold(socket, identity, data)
-        else socket.send(data)
+        if (greeted) push(data)
+        else if (!this.#bare) socket.send(data)
         greeted = true
       },
       close: (code, reason) => socket.close(code, reason),

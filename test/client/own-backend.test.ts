@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { type Backend, startBackend } from '../../examples/own-backend/server.mjs'
+import { type Backend, startBackend, type Wire } from '../../examples/own-backend/server.mjs'
 import type { WebSocketConstructor } from '../../src/base/environment.ts'
 import { fallbackWebSocket } from '../../src/base/websocket.node.ts'
 import { memoryStore, SyncClient, silentLogger } from '../../src/index.ts'
@@ -140,6 +140,35 @@ describe.each([
     await expect.poll(() => client.status.connection.state).toBe('unauthenticated')
     await expect(client.sync()).rejects.toThrow('401')
   })
+})
+
+test.each<Wire>([
+  { deltas: 'rows', hasTx: false },
+  { deltas: 'rows', hasSocket: false },
+  { hasTx: false, hasSince: true, pushAfterMs: 50 },
+  { hasSince: true, pushAfterMs: -50 },
+])('a write reaches another client of a backend that speaks %j', async (wire) => {
+  const backend = await startBackend({ userOf, wire })
+  backend.write('ben', { op: 'i', t: 'Issue', id: '2', p: {} })
+  backend.write('ada', { op: 'i', t: 'Issue', id: '1', p: {} })
+  const clients = [1, 2].map(
+    () =>
+      new SyncClient({
+        baseUrl: backend.baseUrl,
+        token: 'token-of-ada',
+        identity: 'ada',
+        pollInterval: 200,
+        logger: silentLogger,
+      }),
+  )
+  for (const client of clients) await client.start()
+  const [device, phone] = clients as [SyncClient, SyncClient]
+  await device.ready()
+  await phone.ready()
+  await device.mutate((m) => m.update('Issue', '1', { title: 'Cable cut' })).synced
+  await expect.poll(() => shown(phone)).toEqual({ 1: { title: 'Cable cut' } })
+  await Promise.all(clients.map((client) => client.close()))
+  await backend.close()
 })
 
 test('the example backend survives a client that resets a refused connection', async () => {
