@@ -5,6 +5,10 @@ import { kinds, openTeam, type Team } from './team.ts'
 
 const postgres = ownPostgres()
 
+/** Arrays in arrays, as SQL and as JSON. */
+const nested = (levels: number) => `(repeat('[', ${levels}) || repeat(']', ${levels}))::json`
+const deep = (levels: number): JsonValue => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
+
 /** A value of each type of column: as SQL, as JSON, and whether a client that writes the JSON gets the same value. */
 const values: readonly [
   type: string,
@@ -42,6 +46,15 @@ const values: readonly [
   ['jsonb', '\'{"__proto__": 1}\'', null, { lossy: true }],
   ['json', '\'{"b":1,"a":2}\'', { b: 1, a: 2 }],
   ['json', '\'{"a": "\\u0000"}\'', null, { lossy: true }],
+  ['jsonb', nested(498), deep(498)],
+  ['jsonb', nested(499), null, { lossy: true }],
+  ['jsonb', nested(2_000), null, { lossy: true }],
+  ['json', nested(498), deep(498)],
+  ['json', nested(499), null, { lossy: true }],
+  ['jsonb[]', `array[${nested(497)}::jsonb, ${nested(498)}::jsonb]`, [deep(497), null], { lossy: true }],
+  ['jsonb', "'[1e400]'", null, { lossy: true }],
+  ['jsonb', "'[1.7e308, -1.7e308]'", [1.7e308, -1.7e308]],
+  ['json', `'{"a": -1e400}'`, null, { lossy: true }],
   ['text[]', '\'{a,NULL,"b,c"}\'', ['a', null, 'b,c']],
   ['int8[]', "'{1,9223372036854775807}'", ['1', '9223372036854775807']],
   ['timestamptz[]', "'{1970-01-01 00:00:01+00}'", [1_000]],

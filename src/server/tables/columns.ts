@@ -1,12 +1,14 @@
-import type { JsonValue } from '../../protocol/json.ts'
+import { type JsonValue, maxDepth } from '../../protocol/json.ts'
 
 /**
  * How the values of a column become JSON and come back. An expression is text in SQL: the name of a column, or a
  * parameter.
  */
 export interface Conversion {
-  /** The JSON of a value, as an expression of the type `json`. */
-  toJson(column: string): string
+  /**
+   * The JSON of a value, as an expression of the type `json`. `levels`: the number of arrays around the value.
+   */
+  toJson(column: string, levels?: number): string
   /** A value of the column, from an expression of the type `text` that {@link textOf} has made. */
   fromText(text: string): string
   /** The text of a value from a client: `null` for null, and `undefined` if the column cannot take the value. */
@@ -46,7 +48,10 @@ function text(cast: string): Scalar {
 
 /** A type with values that JSON or a client cannot hold: these become null. */
 function finite(scalar: Scalar, hasJson: (column: string) => string): Scalar {
-  return { ...scalar, toJson: (column) => `case when ${hasJson(column)} then ${scalar.toJson(column)} end` }
+  return {
+    ...scalar,
+    toJson: (column, levels) => `case when ${hasJson(column)} then ${scalar.toJson(column, levels)} end`,
+  }
 }
 
 const isNumber = (column: string) => `${column}::text not in ('NaN', 'Infinity', '-Infinity')`
@@ -59,6 +64,22 @@ function moment(type: 'timestamp' | 'timestamptz'): Scalar {
     fromText: (value) => `(${type} 'epoch' + ${value}::float8 * interval '1 millisecond')`,
     textOf: real,
   }
+}
+
+/** Shorter text nests less deeply than clients allow, and has no number beyond a double. */
+const alwaysSoundBytes = 300
+
+/**
+ * Whether clients take a `jsonb`: it has no key `__proto__`, no number beyond a double, and does not nest too deeply in
+ * a row, whose fields are two levels below it. Must not look deeper than that: the stack is limited.
+ */
+function isSound(jsonb: string, levels = 0): string {
+  const text = `${jsonb}::text`
+  const deepest = maxDepth - 2 - levels
+  const number = `strict $.**{0 to ${deepest}} ? (@.type() == "number" && (@ > 1.7976931348623158e308 || @ < -1.7976931348623158e308))`
+  const nested = `strict $.**{${deepest}} ? (@.type() == "array" || @.type() == "object")`
+  return `${text} not like '%"\\_\\_proto\\_\\_"%' and (octet_length(${text}) <= ${alwaysSoundBytes}
+    or not (jsonb_path_exists(${jsonb}, '${nested}') or jsonb_path_exists(${jsonb}, '${number}')))`
 }
 
 const maxSafe = Number.MAX_SAFE_INTEGER
@@ -89,7 +110,7 @@ const scalars: Readonly<Record<string, Scalar>> = {
   timestamp: finite(moment('timestamp'), isTime),
   timestamptz: finite(moment('timestamptz'), isTime),
   jsonb: {
-    toJson: (column) => `case when ${column}::text not like '%"\\_\\_proto\\_\\_"%' then ${column}::json end`,
+    toJson: (column, levels) => `case when ${isSound(column, levels)} then ${column}::json end`,
     fromText: (value) => `${value}::jsonb`,
     textOf: (value) => JSON.stringify(value),
   },
@@ -134,16 +155,19 @@ function scalarOf(type: ColumnType, { asNumber, jsonFunction }: ConversionOption
 
 /** A `json` may hold text that `jsonb` and clients refuse: it becomes null. */
 function jsonScalar(jsonFunction: string): Scalar {
-  const { jsonb } = scalars
-  const isSound = (column: string) => `${jsonFunction}(${column}) is not null`
-  const scalar: Scalar = { ...plain('json', (value) => JSON.stringify(value)), ...jsonb }
-  return finite({ ...scalar, fromText: (value) => `${value}::json` }, isSound)
+  const jsonb = (column: string) => `${jsonFunction}(${column})`
+  return {
+    toJson: (column, levels) =>
+      `case when ${jsonb(column)} is not null and ${isSound(jsonb(column), levels)} then ${column} end`,
+    fromText: (value) => `${value}::json`,
+    textOf: (value) => JSON.stringify(value),
+  }
 }
 
 function arrayOf(scalar: Scalar, { cast }: ColumnType): Scalar {
   return {
     toJson: (column) =>
-      `case when ${column} is not null then coalesce((select json_agg(${scalar.toJson('e.v')} order by e.n) ` +
+      `case when ${column} is not null then coalesce((select json_agg(${scalar.toJson('e.v', 1)} order by e.n) ` +
       `from unnest(${column}) with ordinality as e(v, n)), '[]') end`,
     fromText: (value) =>
       `array(select ${scalar.fromText('e.v')} from json_array_elements_text(${value}::json) with ordinality ` +
