@@ -14,16 +14,20 @@ export function databaseName(bootstrapUrl: string, identity: string): string {
   return namePrefix + JSON.stringify([bootstrapUrl, identity])
 }
 
+/** The parts of the name of a local database; `undefined` if no client has made it. */
+export function readDatabaseName(name: string): LocalDatabase | undefined {
+  if (!name.startsWith(namePrefix)) return undefined
+  const [bootstrapUrl, identity] = JSON.parse(name.slice(namePrefix.length))
+  return { name, bootstrapUrl, identity }
+}
+
 /**
  * Lists the databases that clients with `indexedDbStore()` have made in this origin, of all servers and identities.
  * Rejects with a StorageError.
  */
 export async function listDatabases(options: IndexedDbOptions = {}): Promise<readonly LocalDatabase[]> {
   const names = await indexedDbNames(options)
-  return names.map((name) => {
-    const [bootstrapUrl, identity] = JSON.parse(name.slice(namePrefix.length))
-    return { name, bootstrapUrl, identity }
-  })
+  return names.flatMap((name) => readDatabaseName(name) ?? [])
 }
 
 /**

@@ -17,6 +17,12 @@ export interface SyncClientOptions<M extends ModelDefinitions = ModelDefinitions
   extends EndpointOptions,
     CredentialOptions {
   /**
+   * The addresses that this service had before: each a former `baseUrl`, or a former `endpoints.bootstrapUrl`. Writes of
+   * this `identity` that wait in the databases of these addresses are moved to the present one, and sent. An empty list:
+   * there are none. @default an `error` is emitted if such a database has unsent writes
+   */
+  readonly movedFrom?: readonly string[] | undefined
+  /**
    * Names the owner of the data. Together with the server's address, `identity` selects the local database. It must
    * include the user and everything that the server filters by, such as an organization, and must not change when a
    * token is refreshed. `null`: the data is in memory only. Required with a durable store and with `identityOf`.
@@ -56,6 +62,7 @@ export interface ResolvedOptions<M extends ModelDefinitions> {
   readonly endpoints: EndpointOptions
   readonly credentials: CredentialOptions
   readonly identity: string | null
+  readonly movedFrom: readonly string[] | undefined
   readonly onUnauthenticated: SyncClientOptions['onUnauthenticated']
   readonly models: Models<M>
   readonly store: Store | undefined
@@ -83,6 +90,7 @@ const expected: {
   token: credential,
   apiKey: credential,
   identityOf: [isFunction, 'a function'],
+  movedFrom: [Array.isArray, 'a list of addresses'],
   identity: [(value) => isFilled(value) || value === null, 'a string that is not empty, or null'],
   onUnauthenticated: [isFunction, 'a function'],
   models: [isObject, 'an object of schemas, or the result of defineModels'],
@@ -115,6 +123,7 @@ export function resolveOptions<M extends ModelDefinitions>(
     endpoints: { baseUrl, endpoints },
     credentials: { token, apiKey, identityOf },
     identity: options.identity ?? null,
+    movedFrom: options.movedFrom,
     onUnauthenticated: options.onUnauthenticated,
     models: defineModels<M>(models ?? ({} as M)),
     store,

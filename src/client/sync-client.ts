@@ -1,4 +1,5 @@
 import type { Listener, Unsubscribe } from '../base/emitter.ts'
+import type { SyncError } from '../base/errors.ts'
 import { randomName } from '../base/ids.ts'
 import { spreadOnline } from '../base/spread-online.ts'
 import { Engine } from '../engine/engine.ts'
@@ -14,7 +15,7 @@ import type { Mutator } from '../mutations/draft.ts'
 import type { Transaction } from '../mutations/transaction.ts'
 import type { MutateOptions } from '../mutations/writer.ts'
 import { createCredentials } from '../network/credentials.ts'
-import { type Endpoints, resolveEndpoints } from '../network/endpoints.ts'
+import { type Endpoints, formerUrls, resolveEndpoints } from '../network/endpoints.ts'
 import { createTransport } from '../network/http.ts'
 import { createRealtimeSocket } from '../network/realtime-socket.ts'
 import { noDatabase } from '../persistence/none.ts'
@@ -26,6 +27,7 @@ import { withTimeLimits } from '../storage/deadline.ts'
 import { withOpenLock } from '../storage/open-lock.ts'
 import type { SharedParts } from '../storage/store.ts'
 import { databaseName } from './databases.ts'
+import { takeOver } from './moved.ts'
 import { resolveOptions, type SyncClientOptions } from './options.ts'
 import type { ConfirmedRecord, NameOf, NotAsync, OutboxView, RecordFor, TypedMutator } from './types.ts'
 import { whenReady } from './when-ready.ts'
@@ -55,7 +57,15 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
 
   /** Throws a ConfigurationError that names the first wrong option and the expected value. */
   constructor(options: SyncClientOptions<M>) {
-    const { environment: given, logger, store, identity, models, ...rest } = resolveOptions(options)
+    const {
+      environment: given,
+      logger,
+      store,
+      identity,
+      models,
+      movedFrom,
+      ...rest
+    } = resolveOptions(options)
     const endpoints = resolveEndpoints(rest.endpoints, given.location)
     const credentials = createCredentials(rest.credentials, identity)
     const { debug } = logger
@@ -65,11 +75,22 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
     const shared = wanted?.shared?.(name, given)
     const environment = { ...given, ...alone, ...shared, lifecycle: spreadOnline(given) }
     const { locks } = environment
+    const former = movedFrom?.flatMap((address) => formerUrls(address, given.location))
+    let looking: Promise<void> | undefined
     const newLife = () => randomName(environment.random)
     // An open connection to a browser's database blocks its deletion.
     const isBrowsers = shared !== undefined && shared.locks === given.locks
     const opener = wanted && isBrowsers ? withOpenLock(wanted, locks, environment.clock) : wanted
     const disk = opener && withTimeLimits(opener, environment.clock, undefined, debug)
+    const moved = disk && {
+      store: disk,
+      names: wanted?.names,
+      openLocks: isBrowsers ? locks : undefined,
+      clock: environment.clock,
+      name,
+      former: former?.map((url) => databaseName(url, identity ?? '')),
+      report: (error: SyncError) => this.#engine.report(error),
+    }
     this.#engine = new Engine({
       ...rest,
       environment,
@@ -82,8 +103,13 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
         createRealtimeSocket({ environment, wsUrl: endpoints.wsUrl, credentials, listener, debug }),
       lock: locks && { locks, name },
       name,
-      openDatabase: async (leads) =>
-        disk ? openDatabase({ ...environment, store: disk, name, models, leads, newLife }) : noDatabase,
+      openDatabase: async (leads) => {
+        if (!disk || !moved) return noDatabase
+        const database = await openDatabase({ ...environment, store: disk, name, models, leads, newLife })
+        if (leads) looking ??= takeOver(moved, database)
+        if (former) await looking
+        return database
+      },
       newLife,
       destroyDatabase: async () => disk?.destroy(name),
       replica: new Replica({

@@ -1,4 +1,5 @@
 import type { Emitter } from '../base/emitter.ts'
+import type { SyncError } from '../base/errors.ts'
 import type { Mutations } from '../mutations/mutations.ts'
 import type { Replica } from '../records/replica.ts'
 import { close, endSignedOut, halt } from './ending.ts'
@@ -93,6 +94,11 @@ export class Engine {
     const status = () => this.status
     const sync = () => this.sync()
     return logout({ clock, newLife, disk, mutations, status, sync, end, destroy }, logoutOptions)
+  }
+
+  /** Reports an error that no caller can catch. */
+  report(error: SyncError): void {
+    this.#parts.reporter.error(error)
   }
 
   /** Closes the engine for good. Resolves when all pending data and writes are stored. */

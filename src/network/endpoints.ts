@@ -45,6 +45,12 @@ export function resolveEndpoints(options: EndpointOptions, page: string | undefi
   }
 }
 
+/** The `bootstrapUrl` that clients with the `baseUrl` or the `bootstrapUrl` `address` have. */
+export function formerUrls(address: unknown, page: string | undefined): readonly string[] {
+  const url = parse('movedFrom', address, 'http', page)
+  return [below(url, 'bootstrap'), url.href]
+}
+
 /** `url` with a parameter added to its query. */
 export function withQuery(url: string, name: string, value: string | number): string {
   return `${url}${url.includes('?') ? '&' : '?'}${name}=${encodeURIComponent(value)}`

@@ -33,6 +33,7 @@ export function indexedDbStore(options: IndexedDbOptions = {}): Store {
         throw openFailure(error)
       }
     },
+    names: () => indexedDbNames(options),
     async destroy(name) {
       try {
         // Applications call `destroy` directly, without the time limits of a client.
@@ -46,7 +47,7 @@ export function indexedDbStore(options: IndexedDbOptions = {}): Store {
 }
 
 /** Resolves with the names of the databases that stores have made. Rejects with a StorageError. */
-export async function indexedDbNames(options: IndexedDbOptions): Promise<readonly string[]> {
+export async function indexedDbNames(options: IndexedDbOptions = {}): Promise<readonly string[]> {
   try {
     return await readNames(factoryOf(options))
   } catch (error) {

@@ -26,6 +26,7 @@ export function memoryStore(): Store {
       databases.set(name, database)
       return database.connect()
     },
+    names: async () => [...databases.keys()],
     async destroy(name) {
       const database = databases.get(name)
       databases.delete(name)

@@ -5,18 +5,22 @@ import type { Store } from './store.ts'
 /** The maximum time that `destroy` waits for other tabs to close the database, in ms. */
 const releaseMs = 1_000
 
+/** The name of the lock that all open connections to the database `name` share. */
+export function openLockOf(name: string): string {
+  return `${name}~open`
+}
+
 /**
  * Returns `store` with a lock that all open connections to one database share. `destroy` rejects if others keep the
  * lock: a connection of a frozen page would block the deletion, and every later opening with it. Without locks, nobody
  * knows, and `destroy` deletes nothing.
  */
 export function withOpenLock(store: Store, locks: Locks | undefined, clock: Clock): Store {
-  const lockOf = (name: string) => `${name}~open`
   return {
     kind: store.kind,
     async open(name) {
       const closed = new Deferred<void>()
-      locks?.request(lockOf(name), { mode: 'shared' }, () => closed.promise).catch(() => {})
+      locks?.request(openLockOf(name), { mode: 'shared' }, () => closed.promise).catch(() => {})
       try {
         const connection = await store.open(name)
         const close = () => {
@@ -35,7 +39,7 @@ export function withOpenLock(store: Store, locks: Locks | undefined, clock: Cloc
       const waiting = new AbortController()
       const stop = clock.after(releaseMs, () => waiting.abort())
       const { signal } = waiting
-      await locks?.request(lockOf(name), { signal }, () => store.destroy(name)).finally(stop)
+      await locks?.request(openLockOf(name), { signal }, () => store.destroy(name)).finally(stop)
     },
   }
 }

@@ -26,6 +26,8 @@ export interface Store {
   shared?(name: string, environment: Environment): SharedParts
   /** Opens the database `name`, and creates it if it does not exist. Rejects with a StorageError. */
   open(name: string): Promise<StoreConnection>
+  /** Resolves with the names of the databases. Without this method, no client looks for those of other addresses. */
+  names?(): Promise<readonly string[]>
   /** Closes all connections to the database `name` and deletes it, if it exists. Rejects with a StorageError. */
   destroy(name: string): Promise<void>
 }

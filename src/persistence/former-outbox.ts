@@ -1,0 +1,41 @@
+import { UnauthenticatedError } from '../base/errors.ts'
+import { epochAndCallerOf } from '../protocol/guards.ts'
+import type { StoreConnection } from '../storage/store.ts'
+import type { Database } from './database.ts'
+import { readLife } from './fence.ts'
+import { metaKeys } from './format.ts'
+import { readOutbox } from './outbox.ts'
+
+/** The outbox of a database that this client does not use, because the service had another address then. */
+export function readFormerOutbox(former: StoreConnection) {
+  return former.transaction({ tables: ['meta', 'outbox'], mode: 'read' }, async (tx) => {
+    const [life, caller] = await Promise.all([readLife(tx), tx.get('meta', metaKeys.caller)])
+    const { records, failed, unreadable } = await readOutbox(tx, life)
+    return { records, hasMore: failed.length + unreadable.length > 0, ...epochAndCallerOf({ caller }) }
+  })
+}
+
+/**
+ * Moves the transactions of `former` to `database`, under the same ids, so that moving them again does no harm. Resolves
+ * with whether nothing is left. Rejects with a StorageError, and with an UnauthenticatedError if they are another
+ * user's.
+ */
+export async function moveOutbox(former: StoreConnection, database: Database): Promise<boolean> {
+  const { records, hasMore, caller } = await readFormerOutbox(former)
+  if (records.length > 0) {
+    const present = await database.readCaller()
+    if (caller !== undefined && present !== undefined && caller !== present) {
+      const message = 'The writes that wait in the database of a former address belong to another user.'
+      throw new UnauthenticatedError(message, { code: 'other_user' })
+    }
+    await database.storeCaller(caller)
+    const { records: known, ends } = await database.outbox.read()
+    const ids = new Set([...known, ...ends].map(({ id }) => id))
+    const keep = records.filter(({ id }) => !ids.has(id)).map((record) => ({ ...record, key: undefined }))
+    await database.outbox.write({ keep })
+    await former.transaction({ tables: ['outbox'], mode: 'write', durability: 'strict' }, (tx) => {
+      for (const { key } of records) if (key !== undefined) tx.delete('outbox', key)
+    })
+  }
+  return !hasMore
+}
