@@ -171,6 +171,30 @@ test.each([
     'id,userId,n:number\n1,ann,two',
     'a cell in the column n that is not of the kind number',
   ],
+  [
+    'a CSV number beyond 2^53',
+    'x.csv',
+    'id,userId,n:number\n1,ann,1\n2,ann,9007199254740993\n',
+    'Line 3: the record has a whole number beyond 2^53, which would be rounded; write it as text.',
+  ],
+  [
+    'a JSON number beyond 2^53',
+    'x.ndjson',
+    '{"id":"1","userId":"ann","text":"9007199254740993"}\n{"id":"2","userId":"ann","n":[-9007199254740993]}',
+    'Line 2: the record has a whole number beyond 2^53, which would be rounded; write it as text.',
+  ],
+  [
+    'a CSV file with semicolons',
+    'x.csv',
+    'id;userId\n1;ann\n',
+    'Line 1 separates its names by semicolons; a CSV file separates cells by commas.',
+  ],
+  [
+    'a CSV file with tabs',
+    'x.csv',
+    'id\tuserId\n1\tann\n',
+    'Line 1 separates its names by tabs; a CSV file separates cells by commas.',
+  ],
   ['bytes that are not UTF-8', 'x.csv', Buffer.from([0x69, 0x64, 0xff]).toString('latin1'), undefined],
 ])('%s is refused', async (_, name, text, sentence) => {
   const path = join(folder, name)

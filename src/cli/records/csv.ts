@@ -3,6 +3,7 @@ import { CommandError } from '../failure.ts'
 import { rowsOf } from './csv-rows.ts'
 import { parsed } from './ndjson.ts'
 import type { Chunks, NumberedRecord } from './numbered-record.ts'
+import { isRounded, roundedIn } from './rounded.ts'
 
 interface Column {
   readonly name: string
@@ -35,6 +36,12 @@ export async function* readCsv(chunks: Chunks): AsyncGenerator<NumberedRecord> {
 }
 
 function columnsOf(heads: readonly string[]): readonly Column[] {
+  const [head = ''] = heads
+  const separator = heads.length > 1 ? undefined : /[;\t]/.exec(head)?.[0]
+  if (separator !== undefined) {
+    const found = separator === ';' ? 'semicolons' : 'tabs'
+    throw new CommandError(`Line 1 separates its names by ${found}; a CSV file separates cells by commas.`)
+  }
   const columns = heads.map(columnOf)
   const names = columns.map(({ name }) => name)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
@@ -68,6 +75,7 @@ function recordOf(
   for (const [index, { name, kind, read }] of columns.entries()) {
     const text = cells[index] ?? ''
     if (text === '') continue
+    if ((kind === 'number' || kind === 'json') && roundedIn(text) !== undefined) return { fault: isRounded }
     const value = read(text)
     if (value === undefined)
       return { fault: `has a cell in the column ${name} that is not of the kind ${kind}` }

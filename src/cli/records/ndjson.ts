@@ -1,5 +1,6 @@
 import { linesOf } from './lines.ts'
 import type { Chunks, NumberedRecord } from './numbered-record.ts'
+import { isRounded, roundedIn } from './rounded.ts'
 
 /** Reads the records of a file with one JSON text per line. Empty lines are skipped. */
 export async function* readNdjson(chunks: Chunks): AsyncGenerator<NumberedRecord> {
@@ -12,7 +13,8 @@ export async function* readNdjson(chunks: Chunks): AsyncGenerator<NumberedRecord
 
 export function parsed(text: string): { readonly record: unknown } | { readonly fault: string } {
   try {
-    return { record: JSON.parse(text) }
+    const record: unknown = JSON.parse(text)
+    return roundedIn(text) === undefined ? { record } : { fault: isRounded }
   } catch {
     return { fault: 'is not JSON' }
   }
