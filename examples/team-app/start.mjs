@@ -1,8 +1,9 @@
 import { createInterface } from 'node:readline'
+import { readArguments } from '../arguments.mjs'
 import { start } from './server.mjs'
 
-const [database = 'memory:'] = process.argv.slice(2)
-const app = await start({ port: 4500, database })
+const usage = 'Usage: npm run team-app -- [folder or postgres://…] [--port <number>]'
+const app = await start(readArguments({ usage, port: 4500 }))
 const stop = async () => {
   await app.close()
   process.exit()
