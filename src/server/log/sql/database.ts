@@ -14,6 +14,8 @@ export interface SqlDatabase {
   readonly writers: Db
   /** For clients' transactions on tables of the application, which may wait for others' rows. */
   readonly appliers: Db
+  /** The number of connections of `appliers`. */
+  readonly maxAppliers: number
   /** For short tasks that must not wait for a write or a slow reader. */
   readonly followers: Db
   /** For reads that may last as long as the client reads. */

@@ -1,8 +1,8 @@
 import type { Clock } from '../../../base/environment.ts'
 import { NetworkError } from '../../../base/errors.ts'
 
-/** The maximum size of a group, in the unit of `sizeOf`. */
-const maxAtOnce = 1_000
+/** The default of `maxAtOnce`. */
+const defaultAtOnce = 1_000
 
 interface Waiting<Job, Result> {
   readonly job: Job
@@ -33,6 +33,12 @@ export interface GroupQueueOptions<Job, Result> {
   readonly callerOf: (job: Job) => string | undefined
   /** Whether an error may be caused by a single job, so that each job of the group should be tried alone. */
   readonly isOfOne: (error: unknown) => boolean
+  /** The size at which a group is full, in the unit of `sizeOf`. With 1, each group is one job. @default 1_000 */
+  readonly maxAtOnce?: number
+  /** The maximum number of groups that run at once. @default 1 */
+  readonly lanes?: number
+  /** The maximum number of groups with jobs of one caller that run at once. @default no limit */
+  readonly lanesOfCaller?: number
   /**
    * How often other tasks may run before a group. Node accepts one connection in each turn of its loop, so jobs that
    * keep the process busy need several: otherwise new connections would wait for as many groups. @default 1
@@ -44,7 +50,7 @@ export interface GroupQueueOptions<Job, Result> {
 }
 
 /**
- * Runs jobs in groups, one group after the other. Jobs that arrive during a group form the next one. So all jobs of a
+ * Runs jobs in groups, one group after the other, or several at once in `lanes`. Jobs that arrive during a group form the next one. So all jobs of a
  * group share its fixed cost: for a commit, a write to the disk.
  *
  * Callers share the time by the sizes of their jobs (start-time fair queuing): a caller's job waits for the caller's
@@ -54,13 +60,15 @@ export interface GroupQueueOptions<Job, Result> {
 export class GroupQueue<Job, Result> {
   readonly #options: GroupQueueOptions<Job, Result>
   /** Ordered by turn. */
-  readonly #waiting: Waiting<Job, Result>[] = []
+  #waiting: Waiting<Job, Result>[] = []
   /** The turn of the last job that was done, or of the first job of the current group. */
   #turn = 0
   /** The earliest turn of each caller's next job, if that is later than `#turn`. */
   readonly #nextTurns = new Map<string | undefined, number>()
   #arrivals = 0
-  #working = false
+  /** The number of groups that run, in all and with jobs of each caller. */
+  #running = 0
+  readonly #runningOf = new Map<string | undefined, number>()
 
   constructor(options: GroupQueueOptions<Job, Result>) {
     this.#options = options
@@ -77,7 +85,7 @@ export class GroupQueue<Job, Result> {
       const flags = { isAlone: false, isPutBack: false }
       const waiting = { job, size, arrival, turn: 0, ...flags, resolve, reject, start: () => {} }
       this.#enqueue(waiting)
-      if (this.#working) this.#limit(waiting)
+      if (this.#running > 0) this.#limit(waiting)
       void this.#work()
     })
   }
@@ -111,25 +119,49 @@ export class GroupQueue<Job, Result> {
     })
   }
 
+  /** Runs groups in a lane, if one is free, until nobody waits. */
   async #work(): Promise<void> {
-    if (this.#working) return
-    this.#working = true
+    const { lanes = 1, pauses = 1, clock } = this.#options
+    if (this.#running >= lanes) return
+    this.#running += 1
     while (this.#waiting.length > 0) {
       // A database within this process keeps the process busy. So requests that came during a group arrive only now.
-      for (let left = this.#options.pauses ?? 1; left > 0; left -= 1) await this.#options.clock.pause()
-      await this.#run(this.#next())
+      for (let left = pauses; left > 0; left -= 1) await clock.pause()
+      const group = this.#next()
+      // All that wait are of callers who may run no more at once: the lane of one that ends goes on with them.
+      if (group.length === 0) break
+      await this.#runIn(group)
     }
-    this.#working = false
+    this.#running -= 1
+  }
+
+  /** Runs `group`, and counts it for its callers meanwhile. */
+  async #runIn(group: readonly Waiting<Job, Result>[]): Promise<void> {
+    const callers = new Set(group.map(({ job }) => this.#options.callerOf(job)))
+    const count = (change: number) => {
+      for (const caller of callers) {
+        const running = (this.#runningOf.get(caller) ?? 0) + change
+        if (running > 0) this.#runningOf.set(caller, running)
+        else this.#runningOf.delete(caller)
+      }
+    }
+    count(1)
+    await this.#run(group)
+    count(-1)
   }
 
   #next(): Waiting<Job, Result>[] {
-    let before = 0
-    const end = this.#waiting.findIndex(({ size, isAlone }) => {
-      const isFull = before >= maxAtOnce || (isAlone && before > 0)
-      before += size
-      return isFull
-    })
-    const group = this.#waiting.splice(0, end < 0 ? this.#waiting.length : end)
+    const { maxAtOnce = defaultAtOnce, lanesOfCaller = Number.POSITIVE_INFINITY, callerOf } = this.#options
+    const group: Waiting<Job, Result>[] = []
+    let size = 0
+    for (const waiting of this.#waiting) {
+      if ((this.#runningOf.get(callerOf(waiting.job)) ?? 0) >= lanesOfCaller) continue
+      if (size >= maxAtOnce || (waiting.isAlone && size > 0)) break
+      size += waiting.size
+      group.push(waiting)
+    }
+    const taken = new Set(group)
+    this.#waiting = this.#waiting.filter((waiting) => !taken.has(waiting))
     for (const { start } of group) start()
     // Jobs that arrive during the group come before those that it does not do.
     this.#turn = group[0]?.turn ?? this.#turn
@@ -165,7 +197,7 @@ export class GroupQueue<Job, Result> {
     this.#nextTurns.clear()
     for (const waiting of group) {
       waiting.isAlone = true
-      waiting.size = Math.max(waiting.size, maxAtOnce)
+      waiting.size = Math.max(waiting.size, this.#options.maxAtOnce ?? defaultAtOnce)
       this.#limit(waiting)
       this.#enqueue(waiting)
     }

@@ -81,6 +81,8 @@ export class KyselyLog implements SqlLog {
   readonly #hints: Emitter<{ hint: WriteResult | undefined }>
   readonly #forgetTimer: Timer
   readonly #writes: GroupQueue<ReportedWrite, Outcome>
+  /** Writes with ops on attached tables. */
+  readonly #tableWrites: GroupQueue<ReportedWrite, Outcome>
   readonly #tables: Tables
   /** Runs the commits of this process one after the other, so that they are reported in the order of their sids. */
   readonly #mutex = new Mutex()
@@ -99,14 +101,22 @@ export class KyselyLog implements SqlLog {
     this.#hints = new Emitter((error) => {
       options.logger.error('A listener of `onHint` failed.', { reason: toError(error).message })
     })
-    this.#writes = new GroupQueue({
-      run: (writes) => this.#commit(writes),
-      sizeOf: ({ ops }) => 1 + Math.max(ops.length, JSON.stringify(ops).length / opBytes),
-      callerOf: ({ transaction }) => transaction?.caller,
-      isOfOne: (error) => !isSyncError(error) || !error.retryable,
+    const turns = {
+      sizeOf: ({ ops }: Write) => 1 + Math.max(ops.length, JSON.stringify(ops).length / opBytes),
+      callerOf: ({ transaction }: Write) => transaction?.caller,
+      isOfOne: (error: unknown) => !isSyncError(error) || !error.retryable,
       pauses: database.pageReads ? 16 : 1,
       clock: options.clock,
       maxWaitMs: options.maxWaitMs,
+    }
+    this.#writes = new GroupQueue<ReportedWrite, Outcome>({ ...turns, run: (writes) => this.#commit(writes) })
+    // Each is a transaction of its own, and waits for rows that others have locked.
+    this.#tableWrites = new GroupQueue<ReportedWrite, Outcome>({
+      ...turns,
+      run: (writes) => Promise.all(writes.map((write) => this.#doOnTables(write))),
+      maxAtOnce: 1,
+      lanes: database.maxAppliers,
+      lanesOfCaller: Math.ceil(database.maxAppliers / 2),
     })
     this.#tables = this.#makeTables(options.tables ?? {})
     this.#forgetTimer = new Timer(options.clock, () => void this.#forget())
@@ -273,7 +283,7 @@ export class KyselyLog implements SqlLog {
   #do(write: ReportedWrite): Promise<Outcome> {
     const isRefused = write.transaction?.refused !== undefined
     const isOnTables = !isRefused && write.ops.some(({ t }) => this.#tables.has(t))
-    return isOnTables ? this.#doOnTables(write) : this.#writes.do(write)
+    return (isOnTables ? this.#tableWrites : this.#writes).do(write)
   }
 
   async #doOnTables(write: ReportedWrite): Promise<Outcome> {

@@ -168,6 +168,7 @@ async function databaseOf(
     migrators: db,
     writers: db,
     appliers: db,
+    maxAppliers: 1,
     followers: db,
     readers,
     deltas: db,

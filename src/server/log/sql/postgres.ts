@@ -135,6 +135,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
     migrators,
     writers,
     appliers,
+    maxAppliers,
     followers,
     readers,
     deltas,
