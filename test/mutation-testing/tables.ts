@@ -68,4 +68,12 @@ export const tables: readonly Mutation[] = [
     from: 'filled = false, attached = true`',
     to: 'attached = true`',
   },
+  {
+    invariant: 83,
+    test: 'test/server-tables/privileges.test.ts',
+    name: 'invariant 83: cannot use a trigger function for a table of its own, whose type has casts of its own',
+    file: 'src/server/tables/secure-functions.ts',
+    from: '(cardinality(callers) > 0 or exists',
+    to: '(exists',
+  },
 ]

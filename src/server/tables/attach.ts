@@ -7,8 +7,8 @@ import { mappingDigest, readAttachments, schemaOfLog } from './attached.ts'
 import { columnsOf, inspect, type MappedTable } from './inspect.ts'
 import type { TypeMapping } from './mapping.ts'
 import { queueAllKeys } from './queue-all-keys.ts'
-import { identifier } from './quote.ts'
-import { createTriggers, dropTriggers, functionOf } from './triggers.ts'
+import { secureFunctions } from './secure-functions.ts'
+import { createTriggers, dropFunction, dropTriggers } from './triggers.ts'
 
 /** How long to wait for the lock of a table at a time, in ms: the application's statements queue meanwhile. */
 const lockMs = 2_000
@@ -25,7 +25,7 @@ export interface AttachOptions {
 
 /**
  * Attaches the tables of `mappings`, or changes how they are attached: creates the triggers, and adds all rows to the
- * history. Safe to interrupt, and to run again. Rejects with a ConfigurationError, before anything is changed, if a
+ * history. Mends the trigger functions of all attached tables. Safe to interrupt, and to run again. Rejects with a ConfigurationError, before anything is changed, if a
  * table cannot be attached.
  */
 export async function attach(
@@ -81,9 +81,7 @@ export async function detach(
           select to_regclass(${attachment.relation}) is not null as there`.execute(trx)
         if (rows[0]?.there)
           for (const statement of dropTriggers(attachment.relation)) await sql.raw(statement).execute(trx)
-        await sql
-          .raw(`drop function if exists ${identifier(schema)}.${identifier(functionOf(type))}()`)
-          .execute(trx)
+        await sql.raw(dropFunction(type, schema)).execute(trx)
         await sql`update instep_table set attached = false, filled = false where t = ${type}`.execute(trx)
         await sql`delete from instep_change where t = ${type}`.execute(trx)
         await storeMapping(trx)
@@ -106,6 +104,7 @@ async function attachOne(db: Db, table: MappedTable, schema: string): Promise<vo
         earlier = case when a.digest = excluded.digest then a.earlier else array_append(a.earlier, a.digest) end,
         filled = false, attached = true`.execute(trx)
     await storeMapping(trx)
+    await secureFunctions(trx)
   })
 }
 

@@ -21,6 +21,7 @@ import { inspect, type MappedTable } from './inspect.ts'
 import { readMappings, type TableMappings } from './mapping.ts'
 import { queueAllKeys } from './queue-all-keys.ts'
 import { isCanceled, isTemporary, refuseCanceled, wasRolledBack } from './refuse-op.ts'
+import { refuseUnsafeFunctions } from './secure-functions.ts'
 import { RunAgain, transactIn } from './transact.ts'
 import { readRows } from './write-row.ts'
 
@@ -122,6 +123,11 @@ export class Tables {
   async recognize(): Promise<void> {
     const attachments = await readAttachments(this.#database.followers)
     for (const { t, attached } of attachments.values()) if (attached) this.#attached.add(t)
+  }
+
+  /** Rejects with a ConfigurationError if somebody must attach again, since triggers give others more rights. */
+  refuseUnsafe(): Promise<void> {
+    return refuseUnsafeFunctions(this.#database.followers)
   }
 
   /** Whether a type is attached to a table, as far as this log knows. */

@@ -2,6 +2,7 @@ import { changedNotice } from '../log/sql/channel.ts'
 import { sha256 } from '../sha256.ts'
 import type { MappedTable } from './inspect.ts'
 import { identifier, literal } from './quote.ts'
+import { safePath } from './secure-functions.ts'
 
 /**
  * The advisory lock of the one transaction that notifies. Others do not wait for it, and do not notify. PostgreSQL runs
@@ -25,7 +26,8 @@ export function functionOf(type: string): string {
  *
  * A trigger writes the keys of changed rows in the transaction that changes them, and takes no lock that another
  * transaction waits for. `enable always`: the triggers also run where `session_replication_role` is `replica`.
- * `security definer`: whoever writes to the table needs no right on the tables of Instep.
+ * `security definer`: whoever writes to the table needs no right on the tables of Instep. So each name must mean the
+ * same in every session, and nobody else may call the function: see `secureFunctions`, which has to run afterwards.
  */
 export function createTriggers(table: MappedTable, schema: string, channel: string): readonly string[] {
   const { mapping, relation } = table
@@ -34,15 +36,16 @@ export function createTriggers(table: MappedTable, schema: string, channel: stri
   const events = table.isPartitioned ? rowEvents : statementEvents
   const body = table.isPartitioned ? rowBody(table, change) : statementBody(table, change)
   return [
-    `create or replace function ${note}() returns trigger language plpgsql security definer
-      set search_path = pg_catalog as ${literal(`begin
+    ...dropTriggers(relation),
+    dropFunction(mapping.type, schema),
+    `create function ${note}() returns trigger language plpgsql security definer
+      set search_path = ${safePath} as ${literal(`begin
         ${body}
         if found and current_setting('max_prepared_transactions') = '0' and pg_try_advisory_xact_lock(${notifyLock}) then
           perform pg_notify(${literal(channel)}, ${literal(changedNotice)});
         end if;
         return null;
       end`)}`,
-    ...dropTriggers(relation),
     ...triggerNames.map((name, index) => {
       const [event, rest] = events[index] ?? []
       return `create trigger ${name} after ${event} on ${relation} ${rest} execute function ${note}()`
@@ -53,6 +56,11 @@ export function createTriggers(table: MappedTable, schema: string, channel: stri
 
 export function dropTriggers(relation: string): readonly string[] {
   return triggerNames.map((name) => `drop trigger if exists ${name} on ${relation}`)
+}
+
+/** Drops the function, and with it the triggers that call it, whosever they are. */
+export function dropFunction(type: string, schema: string): string {
+  return `drop function if exists ${identifier(schema)}.${identifier(functionOf(type))}() cascade`
 }
 
 type Event = readonly [event: string, rest: string]
@@ -79,11 +87,11 @@ function statementBody({ mapping }: MappedTable, change: string): string {
   const [type, id] = [literal(mapping.type), identifier(mapping.id)]
   const [before, after] = [`select ${id} as id from instep_old`, `select ${id} as id from instep_new`]
   const many = (keys: string) =>
-    `insert into ${change} select ${type}, array_agg(id::text)
+    `insert into ${change} select ${type}, array_agg(id::pg_catalog.text)
       from (select id, row_number() over () - 1 as n from (${keys}) k) numbered group by n / ${keysAtOnce}`
   // The usual statement changes few rows and none of their keys. For such a statement, this form costs half as much.
   const few = (keys: string, same = keys) =>
-    `insert into ${change} select ${type}, ids::text[] from (select array(${keys} limit ${keysAtOnce + 1}) as ids,
+    `insert into ${change} select ${type}, ids::pg_catalog.text[] from (select array(${keys} limit ${keysAtOnce + 1}) as ids,
         array(${same} limit ${keysAtOnce + 1}) as same offset 0) k
       where ids = same and cardinality(ids) between 1 and ${keysAtOnce}`
   const into = (keys: string) => `${few(keys)}; if not found then ${many(keys)}; end if`
@@ -98,12 +106,14 @@ function statementBody({ mapping }: MappedTable, change: string): string {
 
 function rowBody({ mapping }: MappedTable, change: string): string {
   const [type, id] = [literal(mapping.type), identifier(mapping.id)]
+  // By `format`, because the owner of the table may call this function for a table of its own: a cast could be its own.
+  const key = (row: string) => `pg_catalog.format('%s', ${row}.${id})`
   const into = (...rows: readonly string[]) =>
-    `insert into ${change} values (${type}, array[${rows.map((row) => `${row}.${id}::text`).join()}])`
+    `insert into ${change} values (${type}, array[${rows.map(key).join()}])`
   return `if tg_op = 'TRUNCATE' then insert into ${change} values (${type}, null);
     elsif tg_op = 'DELETE' then ${into('old')};
     elsif tg_op = 'INSERT' then ${into('new')};
-    elsif old.${id} = new.${id} then ${into('new')};
+    elsif ${key('old')} = ${key('new')} then ${into('new')};
     else ${into('old', 'new')};
     end if;`
 }

@@ -209,6 +209,7 @@ export class KyselyLog implements SqlLog {
 
   async claim(ownerField: string): Promise<void> {
     await this.#claimField(ownerField)
+    await this.#tables.refuseUnsafe()
     if (!this.#options.tables) return
     await this.#tables.open(ownerField)
     this.#listen()

@@ -150,6 +150,8 @@ async function databaseOf(
   // Nothing collects statistics in a PGlite. Without them, the planner expects few rows for a page of a read, and sorts
   // all that is left for each page, instead of following the index.
   await pglite.query('set enable_bitmapscan = off')
+  // What the application puts into `pg_temp` must not hide a type or a table.
+  await pglite.query("select set_config('search_path', current_setting('search_path') || ', pg_temp', false)")
   await pglite.listen(channel, (payload) => {
     if (payload === changedNotice) for (const listener of onChanged) listener()
   })

@@ -20,10 +20,12 @@ import { Sockets } from './sockets.ts'
  * - A cached plan would keep assuming the present size of the tables, so plans are made for each query.
  * - `read committed` makes statements wait for concurrent changes rather than fail.
  * - A policy of row-level security must not hide rows: a read that it would filter fails.
+ * - What a trigger of the application has put into `pg_temp` must not hide a type or a table: it comes last.
  * - Commits must be durable: if a crash undid a commit that was answered, its sids would be used twice.
  */
 const session = `
   set jit = off; set plan_cache_mode = force_custom_plan; set default_transaction_isolation = 'read committed'; set row_security = off;
+  select set_config('search_path', current_setting('search_path') || ', pg_temp', false);
   select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`
 
 /** The time limit of a read, in ms: longer than any client waits for it. */
