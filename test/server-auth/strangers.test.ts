@@ -82,6 +82,25 @@ describe('a stranger who sends invalid tokens to a service with OAuth', () => {
     expect(await statusOf('good')).toBe(200)
   })
 
+  test('keeps no new user out who tries again, while 10 new tokens come each second', async () => {
+    const { statusOf } = setUp()
+    for (const token of names('bad', 30)) await statusOf(token)
+    const attack = async (name: string) => {
+      for (const token of names(`bad${name}`, 10)) {
+        await clock.advance(100)
+        await statusOf(token)
+      }
+    }
+    const statuses: number[] = []
+    for (const user of names('good', 15)) {
+      await attack(`-before-${user}-`)
+      await statusOf(user)
+      await attack(`-after-${user}-`)
+      statuses.push(await statusOf(user))
+    }
+    expect(statuses).toEqual(names('', 15).map(() => 200))
+  })
+
   test('logs no fault', async () => {
     const { statusOf, lines } = setUp()
     for (const token of names('bad', 40)) await statusOf(token)

@@ -27,6 +27,7 @@ export interface OAuthOptions {
  * Authenticates by an access token of an OAuth 2.0 provider. The provider is asked for each request, unless the caller
  * is {@link cached}. A refusal is cached for 10 s. If more than 30 tokens at once, and then 2 a second, turn out to be
  * invalid, the provider is not asked about tokens that it has never accepted, and their requests are answered with 503.
+ * A token that comes again after such an answer is checked within a limit of its own, as high as the first.
  * Throws a ConfigurationError for an invalid option.
  */
 export function oauthAuthentication(options: OAuthOptions): Authenticate {

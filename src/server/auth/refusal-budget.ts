@@ -9,7 +9,7 @@ const refusalsPerSecond = 2
 const maxWaiting = 1_000
 
 /** How long a client is asked to wait, in ms. */
-const retryAfterMs = 5_000
+const retryAfterMs = 1_000
 
 interface Waiter {
   readonly start: () => void
