@@ -17,7 +17,7 @@ export const tables: readonly Mutation[] = [
     test,
     name: 'invariant 78: a change by any SQL is delivered once, and one that is rolled back is not',
     file: 'src/server/tables/triggers.ts',
-    from: 'where ids = same and',
+    from: 'where k.ids = k.same and',
     to: 'where',
   },
   {
@@ -41,8 +41,8 @@ export const tables: readonly Mutation[] = [
     test,
     name: 'invariant 79: no statement of the application waits for the log’s lock',
     file: 'src/server/tables/triggers.ts',
-    from: 'as ${literal(`begin',
-    to: 'as ${literal(`begin perform from public.instep_state for update;',
+    from: '      begin',
+    to: '      begin perform from public.instep_state for update;',
   },
   {
     invariant: 80,

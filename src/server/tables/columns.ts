@@ -1,19 +1,20 @@
+import { type RawBuilder, sql } from 'kysely'
 import { type JsonValue, maxDepth } from '../../protocol/json.ts'
 
-/**
- * How the values of a column become JSON and come back. An expression is text in SQL: the name of a column, or a
- * parameter.
- */
+/** How the values of a column become JSON and come back. */
 export interface Conversion {
   /**
-   * The JSON of a value, as an expression of the type `json`. `levels`: the number of arrays around the value.
+   * The JSON of a value, as an expression of the type `json`. `column`: an expression in SQL. `levels`: the number of
+   * arrays around the value.
    */
   toJson(column: string, levels?: number): string
   /** A value of the column, from an expression of the type `text` that {@link textOf} has made. */
-  fromText(text: string): string
+  fromText(text: Expression): Expression
   /** The text of a value from a client: `null` for null, and `undefined` if the column cannot take the value. */
   textOf(value: JsonValue): string | null | undefined
 }
+
+type Expression = RawBuilder<unknown>
 
 /** A type of PostgreSQL. */
 export interface ColumnType {
@@ -32,16 +33,18 @@ const truth = (value: JsonValue) => (typeof value === 'boolean' ? String(value) 
 
 type Scalar = Omit<Conversion, 'textOf'> & { textOf(value: JsonValue): string | undefined }
 
+const castTo = (type: string) => (text: Expression) => sql`${text}::${sql.raw(type)}`
+
 /** A type that PostgreSQL itself converts to JSON. */
 function plain(cast: string, textOf: Scalar['textOf']): Scalar {
-  return { toJson: (column) => `to_json(${column})`, fromText: (text) => `${text}::${cast}`, textOf }
+  return { toJson: (column) => `to_json(${column})`, fromText: castTo(cast), textOf }
 }
 
 /** A type whose JSON is its text. */
 function text(cast: string): Scalar {
   return {
     toJson: (column) => `to_json(${column}::text)`,
-    fromText: (value) => `${value}::${cast}`,
+    fromText: castTo(cast),
     textOf: quoted,
   }
 }
@@ -61,7 +64,7 @@ const isTime = (column: string) => `isfinite(${column})`
 function moment(type: 'timestamp' | 'timestamptz'): Scalar {
   return {
     toJson: (column) => `to_json(floor(extract(epoch from ${column}) * 1000)::int8)`,
-    fromText: (value) => `(${type} 'epoch' + ${value}::float8 * interval '1 millisecond')`,
+    fromText: (text) => sql`(${sql.raw(type)} 'epoch' + ${text}::float8 * interval '1 millisecond')`,
     textOf: real,
   }
 }
@@ -111,7 +114,7 @@ const scalars: Readonly<Record<string, Scalar>> = {
   timestamptz: finite(moment('timestamptz'), isTime),
   jsonb: {
     toJson: (column, levels) => `case when ${isSound(column, levels)} then ${column}::json end`,
-    fromText: (value) => `${value}::jsonb`,
+    fromText: castTo('jsonb'),
     textOf: (value) => JSON.stringify(value),
   },
 }
@@ -159,7 +162,7 @@ function jsonScalar(jsonFunction: string): Scalar {
   return {
     toJson: (column, levels) =>
       `case when ${jsonb(column)} is not null and ${isSound(jsonb(column), levels)} then ${column} end`,
-    fromText: (value) => `${value}::json`,
+    fromText: castTo('json'),
     textOf: (value) => JSON.stringify(value),
   }
 }
@@ -169,9 +172,9 @@ function arrayOf(scalar: Scalar, { cast }: ColumnType): Scalar {
     toJson: (column) =>
       `case when ${column} is not null then coalesce((select json_agg(${scalar.toJson('e.v', 1)} order by e.n) ` +
       `from unnest(${column}) with ordinality as e(v, n)), '[]') end`,
-    fromText: (value) =>
-      `array(select ${scalar.fromText('e.v')} from json_array_elements_text(${value}::json) with ordinality ` +
-      `as e(v, n) order by e.n)::${cast}[]`,
+    fromText: (text) =>
+      sql`array(select ${scalar.fromText(sql`e.v`)} from json_array_elements_text(${text}::json) with ordinality
+        as e(v, n) order by e.n)::${sql.raw(cast)}[]`,
     textOf(value) {
       if (!Array.isArray(value)) return undefined
       const items = value.map((item: JsonValue) => (item === null ? null : scalar.textOf(item)))

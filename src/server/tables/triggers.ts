@@ -39,7 +39,8 @@ export function createTriggers(table: MappedTable, schema: string, channel: stri
     ...dropTriggers(relation),
     dropFunction(mapping.type, schema),
     `create function ${note}() returns trigger language plpgsql security definer
-      set search_path = ${safePath} as ${literal(`begin
+      set search_path = ${safePath} as ${literal(`#variable_conflict use_column
+      begin
         ${body}
         if found and current_setting('max_prepared_transactions') = '0' and pg_try_advisory_xact_lock(${notifyLock}) then
           perform pg_notify(${literal(channel)}, ${literal(changedNotice)});
@@ -85,15 +86,17 @@ const keysAtOnce = 1_000
 
 function statementBody({ mapping }: MappedTable, change: string): string {
   const [type, id] = [literal(mapping.type), identifier(mapping.id)]
-  const [before, after] = [`select ${id} as id from instep_old`, `select ${id} as id from instep_new`]
+  // A column may have the name of a variable of plpgsql.
+  const keysIn = (rows: string) => `select r.${id} as id from ${rows} r`
+  const [before, after] = [keysIn('instep_old'), keysIn('instep_new')]
   const many = (keys: string) =>
-    `insert into ${change} select ${type}, array_agg(id::pg_catalog.text)
-      from (select id, row_number() over () - 1 as n from (${keys}) k) numbered group by n / ${keysAtOnce}`
+    `insert into ${change} select ${type}, array_agg(m.id::pg_catalog.text)
+      from (select k.id, row_number() over () - 1 as n from (${keys}) k) m group by m.n / ${keysAtOnce}`
   // The usual statement changes few rows and none of their keys. For such a statement, this form costs half as much.
   const few = (keys: string, same = keys) =>
-    `insert into ${change} select ${type}, ids::pg_catalog.text[] from (select array(${keys} limit ${keysAtOnce + 1}) as ids,
+    `insert into ${change} select ${type}, k.ids::pg_catalog.text[] from (select array(${keys} limit ${keysAtOnce + 1}) as ids,
         array(${same} limit ${keysAtOnce + 1}) as same offset 0) k
-      where ids = same and cardinality(ids) between 1 and ${keysAtOnce}`
+      where k.ids = k.same and cardinality(k.ids) between 1 and ${keysAtOnce}`
   const into = (keys: string) => `${few(keys)}; if not found then ${many(keys)}; end if`
   // Do not join old and new rows: a session reuses the plan that it made for its first statement. With many rows, a
   // plan for one row takes time that grows with the square of their number.

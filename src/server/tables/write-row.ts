@@ -28,10 +28,10 @@ export async function readRows(
   const own = [...new Set(ids)].filter((id) => isKeyText(table.key, id))
   if (own.length === 0) return new Map()
   const column = identifier(table.mapping.id)
-  const where = `c.${column} = any(KEYS::text[]::${table.key.cast}[]) order by c.${column}`
-  const [before = '', after = ''] = recordsIn(table, where, lock).split('KEYS')
+  const keys = `(select ids from instep_ids)::${table.key.cast}[]`
+  const where = `c.${column} = any(${keys}) order by c.${column}`
   const { rows } = await sql<{ id: string; owner: string | null; p: Payload }>`
-    ${sql.raw(before)}${own}${sql.raw(after)}`.execute(db)
+    with instep_ids as (select ${own}::text[] as ids) ${sql.raw(recordsIn(table, where, lock))}`.execute(db)
   return new Map(rows.map(({ id, owner, p }) => [id, { owner: owner ?? '', p }]))
 }
 
@@ -102,8 +102,7 @@ function valuesOf(table: MappedTable, p: Payload, { t, id }: TxOp, index: number
     if (!known) throw refuse(`has a field \`${field}\` that is not mapped to a column`)
     const text = known.conversion.textOf(value)
     if (text === undefined) throw refuse(`has a value in \`${field}\` that its column cannot hold`)
-    const [before = '', after = ''] = known.conversion.fromText('VALUE::text').split('VALUE')
-    values.set(known.column, text === null ? sql`null` : sql`${sql.raw(before)}${text}${sql.raw(after)}`)
+    values.set(known.column, text === null ? sql`null` : known.conversion.fromText(sql`${text}::text`))
   }
   return values
 }
