@@ -35,8 +35,8 @@ test.each(kinds)(
     )
     let refused = 0
     const update = async () => {
-      const { error } = await team.send('ann', [{ op: 'u', t: 'Issue', id: 'i', p: { title: '' } }])
-      if (error) refused += 1
+      const result = await team.send('ann', [{ op: 'u', t: 'Issue', id: 'i', p: { title: '' } }])
+      if ('error' in result) refused += 1
     }
     const own = Array.from({ length: 50 }, update)
     await team.send('ben', [{ op: 'u', t: 'Issue', id: 'j', p: { size: 1 } }])
