@@ -80,9 +80,9 @@ export class Feed {
     return this.#hello?.heartbeatMs !== undefined
   }
 
-  /** Whether the hello lists `was`. */
-  get hasWas(): boolean {
-    return this.#hello?.features?.includes('was') === true
+  /** The extensions that the hello lists. */
+  get features(): readonly string[] {
+    return this.#hello?.features ?? []
   }
 
   /** Whether the source has named a position that the data does not reach. */

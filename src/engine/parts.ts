@@ -97,7 +97,7 @@ export class Parts {
       position: () => this.copy.position,
       use: (t) => this.copy.use(t),
       isReached: () => this.state.isReached,
-      hasWas: () => this.feed.hasWas,
+      features: () => this.feed.features,
       hears: () => this.following.hears,
       follows: () => this.following.leader !== undefined || this.leadership.isOutdated,
       ended: () => this.ended,

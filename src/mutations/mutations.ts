@@ -63,8 +63,8 @@ export interface MutationsOptions {
   readonly isReached: () => boolean | undefined
   /** Loads the records of a lazy type. */
   readonly use: (t: string) => void
-  /** Whether the hello of the server lists `was`. */
-  readonly hasWas: () => boolean
+  /** The extensions that the hello of the server lists. */
+  readonly features: () => readonly string[]
   /** Whether this tab receives the outbox messages of other tabs. */
   readonly hears: () => boolean
   /** Whether another tab, the leader, sends the transactions of this tab. */

@@ -1,6 +1,7 @@
 import { Emitter, type Unsubscribe } from '../base/emitter.ts'
 import type { RejectedError } from '../base/errors.ts'
 import { nextKey } from '../persistence/outbox.ts'
+import { noFields } from '../protocol/json.ts'
 import type { TxCodec, TxOp, WireTransaction } from '../protocol/tx.ts'
 import { additionsOf, ByRecord } from './by-record.ts'
 import { Results } from './results.ts'
@@ -294,7 +295,8 @@ export function wireOf({ record }: LocalTransaction): WireTransaction {
     id,
     since,
     epoch,
-    ops: [...sent],
+    // The server has the fields of a record that it restores.
+    ops: sent.map((op) => (op.op === 'i' && op.restores !== undefined ? { ...op, p: noFields } : op)),
     ...(bases.length > 0 && { bases: [...bases] }),
     ...(requires.length > 0 && { requires: [...requires] }),
   }

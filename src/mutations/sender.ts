@@ -34,13 +34,13 @@ export interface SenderOptions {
   readonly callerCheck: CallerCheck
   /** The position of the local data; `undefined` until there is data. */
   readonly position: () => DataPosition | undefined
-  /** Whether the hello of the server lists `was`. */
-  readonly hasWas: () => boolean
+  /** The extensions that the hello of the server lists. */
+  readonly features: () => readonly string[]
   /**
    * Called right before a transaction is sent for the first time. May cancel the transaction or change its ops.
-   * `hasWas`: whether the server knows `was`.
+   * `features`: the extensions that the server supports.
    */
-  readonly review: (transaction: LocalTransaction, hasWas: boolean) => void
+  readonly review: (transaction: LocalTransaction, features: readonly string[]) => void
   readonly listener: SenderListener
 }
 
@@ -64,8 +64,8 @@ export class Sender {
   readonly #options: SenderOptions
   /** The number of small transactions in a row that a proxy has refused as too large. */
   #small = 0
-  /** Whether the last response listed `was`. */
-  #hasWas = false
+  /** The extensions that the last response listed. */
+  #features: readonly string[] = []
 
   constructor(options: SenderOptions) {
     this.#options = options
@@ -87,18 +87,19 @@ export class Sender {
 
   /** Resolves with `false` if the batch has to be sent in halves. */
   async #send(batch: readonly LocalTransaction[], signal: AbortSignal): Promise<boolean> {
-    const { transport, callerCheck, hasWas, review, listener } = this.#options
+    const { transport, callerCheck, features: ofHello, review, listener } = this.#options
     /** The transactions in the request; `undefined` until they are marked. */
     let sent: readonly LocalTransaction[] | undefined
     try {
       const post = await transport.prepareTx(signal)
-      for (const transaction of batch) if (!transaction.wasSent) review(transaction, this.#hasWas || hasWas())
+      const known = [...this.#features, ...ofHello()]
+      for (const transaction of batch) if (!transaction.wasSent) review(transaction, known)
       sent = await this.#mark(batch)
       if (sent.length === 0) return true
       const body = await post(await this.#encode(sent))
-      const { sid, epoch, caller, features, results } = this.#read(body, sent)
+      const { sid, epoch, caller, features = [], results } = this.#read(body, sent)
       callerCheck.check(caller)
-      this.#hasWas = features?.includes('was') === true
+      this.#features = features
       this.#small = 0
       this.#refuseOtherEpoch(epoch)
       const byId = new Map(results.map((result) => [result.id, result]))

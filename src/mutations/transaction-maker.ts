@@ -82,7 +82,9 @@ export class TransactionMaker implements TransactionHost, UndoHost {
    */
   replace(old: LocalTransaction, written: Draft, isUndo?: boolean): LocalTransaction {
     const undoes = isUndo ? this.#undoneBy(old) : undefined
-    return this.#add(written, { ...this.#optionsOf(old.record), isUndo, undoes }, old)
+    const transaction = this.#add(written, { ...this.#optionsOf(old.record), isUndo, undoes }, old)
+    transaction.isForgotten = old.rejection?.reason === 'not_found'
+    return transaction
   }
 
   undo(transaction: LocalTransaction): Promise<LocalTransaction | undefined> {
@@ -104,21 +106,24 @@ export class TransactionMaker implements TransactionHost, UndoHost {
 
   /**
    * Brings the ops of an undo or a redo up to date, right before it is first sent. Cancels the transaction if nothing is
-   * left. `hasWas`: whether the server knows `was`.
+   * left. `features`: the extensions that the server supports.
    */
-  review(transaction: LocalTransaction, hasWas: boolean): void {
+  review(transaction: LocalTransaction, features: readonly string[]): void {
     const { optimisticUpdates, outbox, log, rollback, replica } = this.#options
     const { id: tx, record } = transaction
     if (!record.isUndo || !record.ops.every(({ t }) => replica.isReady(t))) return
     const rows: RowSource = { of: (t) => ({ get: (id) => replica.below(tx, t, id) }) }
-    const { ops, before } = this.undoAgain(transaction, rows)
+    const { ops: written, before } = this.undoAgain(transaction, rows)
+    const isKnown = features.includes('restores') && !transaction.isForgotten
+    const restores = isKnown ? (this.#undoneBy(transaction)?.id ?? record.undoes) : undefined
+    const ops = written.map((op) => (op.op === 'i' && op.was === null ? { ...op, restores } : op))
     if (ops.length === 0) {
       rollback.withdraw(transaction)
       log.change({ end: [endOf(record, 'cancelled')] }).catch(() => {})
       return
     }
     const position = this.#position()
-    const sent = hasWas ? undefined : withoutWas(ops, rows, position.since)
+    const sent = features.includes('was') ? undefined : withoutWas(ops, rows, position.since)
     optimisticUpdates.amend(transaction, {
       ops,
       before,

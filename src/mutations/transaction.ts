@@ -90,6 +90,8 @@ export class LocalTransaction implements Transaction {
   undoes: LocalTransaction | undefined
   /** The transaction that this one, rejected or cancelled, was written again as. */
   rewrittenAs: LocalTransaction | undefined
+  /** Whether the server no longer has the record that this undo brings back, so that all its fields are sent. */
+  isForgotten = false
   readonly #host: TransactionHost
   /** Made on demand, as the promises are: there may be many thousands of transactions. */
   #emitter: Emitter<{ change: Transaction }> | undefined

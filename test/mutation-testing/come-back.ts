@@ -79,7 +79,7 @@ export const comeBack: readonly Mutation[] = [
     test: 'test/writes/undo-others.test.ts',
     name: 'invariant 74: leaves that field even at a server without conditions',
     file: 'src/mutations/sender.ts',
-    from: 'if (!transaction.wasSent) review(transaction, this.#hasWas || hasWas())',
+    from: 'if (!transaction.wasSent) review(transaction, known)',
     to: '',
   },
   {

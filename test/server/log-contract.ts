@@ -2,6 +2,7 @@ import { test } from 'vitest'
 import type { Log } from '../../src/server/log/log.ts'
 import { describeLists } from './log-contract/lists.ts'
 import { describeReads } from './log-contract/reads.ts'
+import { describeRestores } from './log-contract/restores.ts'
 import { describeRules } from './log-contract/rules.ts'
 import type { LogTest } from './log-contract/support.ts'
 import { describeTransactions } from './log-contract/transactions.ts'
@@ -29,6 +30,7 @@ export function describeLog(what: string, make: MakeLog): void {
   describeTransactions(what, logTest)
   describeUnchangedSince(what, logTest)
   describeWas(what, logTest)
+  describeRestores(what, logTest)
   describeRules(what, logTest)
   describeLists(what, logTest)
 }

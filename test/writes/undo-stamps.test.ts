@@ -1,6 +1,7 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { Authorize, Prepare } from '../../src/server/index.ts'
 import { ownServer } from '../support/own-server.ts'
+import { oneNote, rewriting } from '../support/test-backend.ts'
 
 /** Says who has written a note first and last; a client may not say it. */
 const stamp: Prepare = (op, { before, caller, now }) => {
@@ -75,6 +76,49 @@ describe('undo at a server that sets fields, which no client may set,', () => {
     expect(await stored()).toMatchObject({ text: 'First.', color: 'red' })
   })
 
+  test('brings a removed record of somebody else back as it was', async () => {
+    const { server, client, clientOf, write, undo, stored, refused } = await sharedNotes()
+    const ada = await clientOf('ada')
+    ada.mutate((m) => m.insert('Note', { id: '1', text: 'From Ada.' }))
+    await server.settle()
+    const before = await stored()
+    await server.clock.advance(1_000)
+    await write((m) => m.delete('Note', '1'))
+    await undo()
+    expect(refused()).toEqual([])
+    expect(before).toMatchObject({ author: 'ada' })
+    expect(await stored()).toEqual(before)
+    expect(client.get('Note', '1')).toMatchObject(before ?? {})
+  })
+
+  test('and redo remove and bring back a record any number of times', async () => {
+    const { server, client, write, undo, stored, refused } = await sharedNotes()
+    await write((m) => m.insert('Note', { id: '1', text: 'First.' }))
+    const before = await stored()
+    await write((m) => m.delete('Note', '1'))
+    for (let n = 0; n < 3; n += 1) {
+      await undo()
+      expect(await stored()).toEqual(before)
+      await server.clock.until(client.redo())
+      await server.settle()
+      expect(await stored()).toBeUndefined()
+    }
+    expect(refused()).toEqual([])
+  })
+
+  test('brings an added record back as it was when the redo comes', async () => {
+    const { server, client, write, undo, stored, refused } = await sharedNotes()
+    await write((m) => m.insert('Note', { id: '1', text: 'First.' }))
+    const before = await stored()
+    await undo()
+    expect(await stored()).toBeUndefined()
+    await server.clock.advance(1_000)
+    await server.clock.until(client.redo())
+    await server.settle()
+    expect(refused()).toEqual([])
+    expect(await stored()).toEqual(before)
+  })
+
   test('and redo repeat an update', async () => {
     const { server, client, write, undo, stored, refused } = await sharedNotes()
     await write((m) => m.insert('Note', { id: '1', text: 'First.' }))
@@ -85,4 +129,30 @@ describe('undo at a server that sets fields, which no client may set,', () => {
     expect(refused()).toEqual([])
     expect(await stored()).toMatchObject({ text: 'Second.' })
   })
+})
+
+test('an undo sends all fields to a server that does not know `restores`', async () => {
+  const { backend, client } = await oneNote()
+  backend.intercept = rewriting('tx', (body) => ({ ...body, features: ['was'] }))
+  backend.push = (message, send) => send('hello' in message ? { hello: { sid: backend.head } } : message)
+  client.mutate((m) => m.delete('Note', '1'))
+  await backend.clock.advance(1_000)
+  await backend.clock.until(client.undo())
+  await backend.clock.advance(1_000)
+  expect(await backend.rows()).toEqual({ 1: { title: 'Milk', n: 1 } })
+})
+
+test('an undo brings a record back that the server no longer has, with the fields that the client had', async () => {
+  const { backend, client } = await oneNote()
+  const rejected = vi.fn()
+  client.on('rejected', rejected)
+  client.mutate((m) => m.delete('Note', '1'))
+  await backend.clock.advance(1_000)
+  await backend.insert('1', { title: 'Other' })
+  await backend.remove('1')
+  await backend.clock.advance(1_000)
+  await backend.clock.until(client.undo())
+  await backend.clock.advance(60_000)
+  expect(await backend.rows()).toEqual({ 1: { title: 'Milk', n: 1 } })
+  expect(rejected).not.toHaveBeenCalled()
 })

@@ -12,13 +12,17 @@ const target = {
 
 /** One op of a transaction. `remainingOp` says what `was` does. */
 export const txOpSchema = z.discriminatedUnion('op', [
-  /** Adds a record. With `put`, it replaces an existing one. With `was: null`, it does nothing if there is one. */
+  /**
+   * Adds a record. With `put`, it replaces an existing one. With `was: null`, it does nothing if there is one. With
+   * `restores`, it brings back the record that this transaction of the caller has removed.
+   */
   z.object({
     op: z.literal('i'),
     ...target,
     p: payloadSchema,
     put: z.optional(z.boolean()),
     was: z.optional(z.null()),
+    restores: z.optional(txIdSchema),
   }),
   /** Replaces the fields in `p` and removes those in `unset`: a field in `was` only if it still has that value. */
   z.object({

@@ -20,7 +20,8 @@ export type Authorization =
 
 export interface AuthorizeContext {
   /**
-   * Reads any record, as the transactions that are decided before this one have left it. From the first call on, the
+   * Reads any record, as the transactions that are decided before this one have left it. A record that an op `restores`
+   * is read as it was before its removal. From the first call on, the
    * function holds up all other writes, and is stopped after 1 s.
    */
   readonly read: RecordReader

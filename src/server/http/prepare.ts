@@ -5,7 +5,10 @@ import type { Caller } from '../auth/caller.ts'
 import type { DataRecord, RecordReader } from '../record.ts'
 
 export interface PrepareContext {
-  /** The caller's record before the op. `undefined` if there is none, or if it is not the caller's. */
+  /**
+   * The caller's record before the op. `undefined` if there is none, or if it is not the caller's. For an op with
+   * `restores`, the removed record.
+   */
   readonly before: DataRecord | undefined
   readonly caller: Caller
   /** The time, in ms since the epoch: the same for all ops of a transaction. */
@@ -16,14 +19,15 @@ export interface PrepareContext {
 
 /**
  * Completes or changes an op of a client before it is judged: for fields that the server sets. Returns the op, whose
- * fields `p` may differ; `undefined` leaves it as it is. The result is judged as if the client had sent it.
+ * fields `p` may differ; `undefined` leaves it as it is. The result is judged as if the client had sent it. The fields of
+ * a restored record stay as they were.
  *
  * Throws a WriteRejectedError to reject the transaction. If the function throws anything else, or changes more than the
  * fields, nothing is decided: the request is answered with 503 and the client sends it again.
  */
 export type Prepare = (op: TxOp, context: PrepareContext) => TxOp | undefined | Promise<TxOp | undefined>
 
-const fixed = ['op', 't', 'id', 'put', 'unset', 'unchangedSince'] as const
+const fixed = ['op', 't', 'id', 'put', 'unset', 'unchangedSince', 'restores'] as const
 
 /**
  * `op` with the fields of `result`, which an application's function has returned. Throws a TypeError if `result` is not

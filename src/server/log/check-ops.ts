@@ -31,7 +31,13 @@ export function checkOps(ops: readonly unknown[]): TxOp[] {
     if (data.was !== undefined && (data.unchangedSince !== undefined || (data.op === 'i' && data.put))) {
       throw invalid(index, 'has `was`, and also `put` or `unchangedSince`')
     }
-    if (data.op === 'i') return { ...data, p: stored('p', data.p) }
+    if (data.op === 'i') {
+      const { restores, was, p } = data
+      if (restores !== undefined && !(was === null && isStorable(restores) && Object.keys(p).length === 0)) {
+        throw invalid(index, 'has `restores`, and no `was`, or also fields in `p`')
+      }
+      return { ...data, p: stored('p', p) }
+    }
     const was = data.was && { was: stored('was', data.was) }
     if (data.op === 'd') return { ...data, ...was }
     const unset = new Set(data.unset)

@@ -4,12 +4,15 @@ import type { TxOp } from '../../protocol/tx.ts'
 import { Copies } from './copies.ts'
 import type { ReadRecord, RecordKey, Ruling, StoredRecord } from './log.ts'
 import { remainingOps } from './remaining-ops.ts'
+import { asStored, type RemovedRecord, refuseUnknown, restored } from './removed-record.ts'
 
 /** The state of an op's record before any of the ops. */
 export interface RecordBefore {
   readonly record: StoredRecord | undefined
   /** Whether the record has changed since the op's `unchangedSince`. */
   readonly changed: boolean
+  /** The record that the op `restores`, as it was before the transaction that removed it. */
+  readonly removed?: RemovedRecord | undefined
 }
 
 /**
@@ -42,7 +45,7 @@ export interface RemainingOps {
   readonly befores: readonly RecordBefore[]
 }
 
-/** See {@link remainingOps}. */
+/** See {@link remainingOps}. Throws a WriteRejectedError if an op restores a record that the log no longer has. */
 export function remainingWith(
   ops: readonly TxOp[],
   befores: readonly RecordBefore[],
@@ -53,6 +56,7 @@ export function remainingWith(
     befores.map(({ record }) => record),
     owners,
   )
+  for (const [index, op] of left.entries()) if (op) refuseUnknown(op, befores[index]?.removed)
   return {
     ops: left.filter((op) => op !== undefined),
     befores: befores.filter((_, index) => left[index] !== undefined),
@@ -97,14 +101,14 @@ export async function draft(
   for (const [index, op] of ops.entries()) {
     const { t, id } = op
     const key = rowKey(t, id)
-    const { record, changed } = befores[index] ?? { record: undefined, changed: false }
+    const { record, changed, removed }: RecordBefore = befores[index] ?? { record: undefined, changed: false }
     const kept = records.get(key)
     // A position above the head belongs to another history, as before a restore. The record may differ, so it counts as
     // changed.
     const isChanged = changed || (op.unchangedSince ?? 0) > head
     const before = kept ? kept.after : record
-    const prepared = prepare ? await prepare(op, before, readDraft) : op
-    const { after, changes } = judge(before, prepared, isChanged, copies)
+    const prepared = prepare ? await prepare(op, before ?? asStored(removed), readDraft) : op
+    const { after, changes } = judge(before, restored(prepared, removed), isChanged, copies)
     for (const { owner, movedTo, change } of changes) {
       sid += 1
       frames.push({ owner, movedTo, frame: { sid, t, id, ...change, ...stamp } })

@@ -36,6 +36,7 @@ import type {
   Verdict,
 } from './log.ts'
 import { isReceivedBy } from './received.ts'
+import { type RemovedRecord, readWithRemoved } from './removed-record.ts'
 import {
   checkRetention,
   forgetEveryMs,
@@ -59,6 +60,8 @@ interface Entry extends LoggedChange {
   readonly last: boolean
   /** Whether this is a whole record or a removal. */
   readonly isWhole: boolean
+  /** The record that a transaction has removed by this change. */
+  readonly removed?: RemovedRecord | undefined
 }
 
 interface AgingVerdict extends StoredVerdict {
@@ -127,7 +130,11 @@ export class MemoryLog implements Log {
       const runner = new RuleRunner(this.#clock)
       const draftBy = async (read: ReadRecord) =>
         this.#draft(left, await rules(read, left.ops), transaction, read)
-      return runner.run((...key) => this.read(...key), draftBy)
+      const read: ReadRecord = (...key) => this.read(...key)
+      return runner.run(
+        readWithRemoved(read, left.ops, (_, index) => left.befores[index]?.removed),
+        draftBy,
+      )
     }
     const now = this.#clock.now()
     const horizon = Math.max(this.#verdictHorizon, verdictHorizonOf(this.#retention, now))
@@ -254,7 +261,8 @@ export class MemoryLog implements Log {
       ops.flatMap(({ t, id, unchangedSince }) => (unchangedSince === undefined ? [] : rowKey(t, id))),
     )
     const max = maxExaminedOf(asked.size)
-    const befores = ops.map(({ t, id, unchangedSince }) => {
+    const befores = ops.map((op) => {
+      const { t, id, unchangedSince } = op
       const key = rowKey(t, id)
       const record = this.#records.get(key)
       const happened = (since: number) => {
@@ -263,9 +271,17 @@ export class MemoryLog implements Log {
           (entry, place) => entry.sid > since && (newest.length - place > max || counts(entry)),
         )
       }
-      return { record, changed: hasChanged(unchangedSince, this.#horizon, record, happened) }
+      const changed = hasChanged(unchangedSince, this.#horizon, record, happened)
+      return { record, changed, removed: transaction && this.#removedBy(transaction, op) }
     })
     return remainingWith(ops, befores, transaction?.owners)
+  }
+
+  /** The record that `op` restores, if its removal is the last change of the record. */
+  #removedBy(transaction: ClientTransaction, op: TxOp): RemovedRecord | undefined {
+    if (op.op !== 'i' || op.restores === undefined) return undefined
+    const last = this.#entriesOf.get(rowKey(op.t, op.id))?.at(-1)
+    return last?.by === verdictKey(transaction, op.restores) ? last.removed : undefined
   }
 
   #draft(
@@ -280,6 +296,8 @@ export class MemoryLog implements Log {
 
   /** Applies a draft. Nothing here can fail, so a write happens completely or not at all. */
   #commit({ sid, frames, records }: Draft, onCommitted?: OnCommitted, by?: string): void {
+    const gone = by === undefined ? [] : records.filter(({ after }) => after === undefined)
+    const removed = new Map(gone.map(({ t, id }) => [rowKey(t, id), this.#records.get(rowKey(t, id))]))
     for (const { t, id, after } of records) {
       if (after) this.#records.set(rowKey(t, id), { t, id, ...after })
       else this.#records.delete(rowKey(t, id))
@@ -288,7 +306,19 @@ export class MemoryLog implements Log {
       const key = rowKey(frame.t, frame.id)
       const { at = 0, op } = frame
       const [last, isWhole] = [frame.sid === sid, op !== 'u']
-      return { sid: frame.sid, owner, movedTo, frame: JSON.stringify(frame), at, key, by, last, isWhole }
+      const text = JSON.stringify(frame)
+      return {
+        sid: frame.sid,
+        owner,
+        movedTo,
+        frame: text,
+        at,
+        key,
+        by,
+        last,
+        isWhole,
+        removed: removed.get(key),
+      }
     })
     for (const entry of entries) {
       this.#entries.push(entry)
@@ -323,7 +353,7 @@ function verdictKey({ caller }: ClientTransaction, id: string): string {
 /** `entry` without fields, as a removal. */
 function withoutFields(entry: Entry): Entry {
   const { sid, t, id, at, tx, op }: SyncFrame = JSON.parse(entry.frame)
-  if (op === 'd') return entry
+  if (op === 'd') return { ...entry, removed: undefined }
   const frame: SyncFrame = { sid, t, id, op: 'd', at, tx }
   return { ...entry, frame: JSON.stringify(frame), isForgotten: true }
 }

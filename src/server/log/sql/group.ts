@@ -1,9 +1,18 @@
 import { rowKey } from '../../../protocol/fold.ts'
 import type { SyncFrame } from '../../../protocol/frame.ts'
+import type { Payload } from '../../../protocol/json.ts'
 import type { TxOp } from '../../../protocol/tx.ts'
 import { type Decision, decideOn, type StoredVerdict, tryDraft } from '../decide-on.ts'
-import { type Draft, draft, hasChanged, type RecordBefore, remainingWith } from '../draft.ts'
+import {
+  type Draft,
+  draft,
+  hasChanged,
+  type RecordBefore,
+  type RemainingOps,
+  remainingWith,
+} from '../draft.ts'
 import type { ClientTransaction, Judge, ReadRecord, Rules, Ruling } from '../log.ts'
+import { readWithRemoved } from '../removed-record.ts'
 import { RuleFailure, type RuleRunner, RulesLate } from '../rules.ts'
 
 /** A write of the service itself, or a client's transaction, which gets a verdict. */
@@ -50,6 +59,10 @@ export interface Entry {
   /** Whether this is the last change of a write. */
   readonly last: boolean
   readonly frame: SyncFrame
+  /**
+   * The fields of the record that a transaction has removed by this change. `stored`: those in the database.
+   */
+  readonly removed?: Payload | 'stored' | undefined
 }
 
 export type NewVerdict = StoredVerdict & { readonly caller: string; readonly id: string }
@@ -118,7 +131,7 @@ export class Group {
       const counts = countsFor(transaction)
       const current = ops.map((op, index) => this.#current(op, befores[index], counts))
       const left = remainingWith(ops, current, transaction?.owners)
-      return this.#withRules(transaction?.rules, left.ops, judge, (ruling, read) =>
+      return this.#withRules(transaction?.rules, left, judge, (ruling, read) =>
         draft(left, ruling, this.#head, stamp, read),
       )
     }
@@ -133,10 +146,10 @@ export class Group {
     return decided
   }
 
-  /** Drafts `ops` as `rules` decide, or as `judge` decides without any. */
+  /** Drafts `left` as `rules` decide, or as `judge` decides without any. */
   #withRules(
     rules: Rules | undefined,
-    ops: readonly TxOp[],
+    { ops, befores }: RemainingOps,
     judge: Judge,
     draftBy: (ruling: Ruling, read?: ReadRecord) => Promise<Draft>,
   ): Promise<Draft> {
@@ -147,19 +160,30 @@ export class Group {
       const kept = this.#records.get(rowKey(t, id))
       return kept ? kept.after : read(t, id)
     }
-    return runner.run(readGroup, async (read) => draftBy(await rules(read, ops), read))
+    const readAll = readWithRemoved(readGroup, ops, (_, index) => befores[index]?.removed)
+    return runner.run(readAll, async (read) => draftBy(await rules(read, ops), read))
   }
 
   #keep(decided: Decision, transaction?: ClientTransaction): Decision {
     const { sid, frames, records } = decided.draft ?? { sid: this.#head, frames: [], records: [] }
+    const gone = transaction ? records.filter(({ after }) => after === undefined) : []
+    const removed = new Map(gone.map(({ t, id }) => [rowKey(t, id), this.#removed(t, id)]))
     for (const { owner, movedTo, frame } of frames) {
-      const { t, id } = frame
+      const { t, id, op } = frame
+      const last = frame.sid === sid
       const by = { caller: transaction?.caller, tx: transaction?.id }
-      this.#entries.push({ sid: frame.sid, owner, movedTo, t, id, ...by, last: frame.sid === sid, frame })
+      const was = op === 'd' ? removed.get(rowKey(t, id)) : undefined
+      this.#entries.push({ sid: frame.sid, owner, movedTo, t, id, ...by, last, frame, removed: was })
     }
     for (const record of records) this.#records.set(rowKey(record.t, record.id), record)
     this.#head = sid
     return decided
+  }
+
+  /** The fields of a record before the current write, for {@link Entry}. */
+  #removed(t: string, id: string): Entry['removed'] {
+    const kept = this.#records.get(rowKey(t, id))
+    return kept ? kept.after?.p : 'stored'
   }
 
   /** The state of the op's record, as if the earlier writes of the group were stored. */

@@ -71,8 +71,10 @@ export async function forgetIn(db: Db, owner: string, caller: string | undefined
         select sid from instep_log where owner = ${owner} and sid < ${before}
         order by sid desc limit ${sql.lit(maxForgotten)}
       ), forgotten as (
-        update instep_log l set frame = json_build_object('op', l.frame->>'op')
-        from part where l.sid = part.sid and l.frame->>'op' <> 'd' and not ${isForgotten}
+        update instep_log l set removed = null,
+          frame = case when l.frame->>'op' = 'd' then l.frame else json_build_object('op', l.frame->>'op') end
+        from part where l.sid = part.sid
+          and (l.removed is not null or l.frame->>'op' <> 'd' and not ${isForgotten})
       )
       select min(sid) as sid from part having count(*) > 0`.execute(db)
     const [first] = forgotten

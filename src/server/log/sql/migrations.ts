@@ -116,6 +116,12 @@ const migrations: Readonly<Record<string, Migration>> = {
       await sql`alter table instep_state add column mapping text`.execute(db)
     },
   },
+  '7': {
+    async up(db) {
+      // The fields of a record that a client's transaction removed with this change, for an undo.
+      await sql`alter table instep_log add column removed json`.execute(db)
+    },
+  },
 }
 
 /** Migrates the tables to the newest version. Several processes may do so at once. */

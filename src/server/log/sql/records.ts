@@ -11,13 +11,13 @@ import type { Write } from './group.ts'
  * The maximum length of all records that are read under the log's lock at once, in bytes of JSON: as much as a group of
  * writes may hold. As much again is read ahead for rules.
  */
-const maxBytes = 16 * 1_048_576
+export const maxBytes = 16 * 1_048_576
 
 /**
  * The stored length in bytes after which one statement reads no more records. Stored records may be compressed, to
  * 1/255 at best, so one statement reads about 32 MiB at most.
  */
-const storedAtOnce = 131_072
+export const storedAtOnce = 131_072
 
 /** A record to read. */
 export interface RecordToRead {

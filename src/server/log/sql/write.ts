@@ -12,6 +12,7 @@ import { newestChange, newestVersion, type PositionRow, positionOf } from './pos
 import { readRecord } from './read.ts'
 import {
   type FoundRecord,
+  maxBytes,
   type ReadRecords,
   type RecordToRead,
   readRecords,
@@ -19,6 +20,7 @@ import {
   recordsToRead,
   refuseTooLarge,
 } from './records.ts'
+import { isRestoring, readRemoved } from './removed.ts'
 
 /*
  * Data goes into a statement as one JSON document. So the database parses it as JSON and refuses text that it cannot
@@ -80,7 +82,7 @@ export async function writeIn(
  */
 function refused({ ops, transaction }: Write): Write {
   return {
-    ops: ops.map((op) => ({ ...op, was: undefined })),
+    ops: ops.map((op) => ({ ...op, was: undefined, restores: undefined })),
     judge: refuseTooLarge,
     ...(transaction && { transaction: { ...transaction, rules: undefined } }),
   }
@@ -126,14 +128,22 @@ export async function lockAndRead(
   for (const { caller, id, digest, sid, error } of found?.verdicts ?? []) {
     kept.set(rowKey(caller, id), { digest, verdict: sid === null ? { error: error ?? unread } : { sid } })
   }
-  const { records, fitting, tooLarge } = await readRecords(db, writes, wanted, found?.records ?? [])
+  const loaded = await readRecords(db, writes, wanted, found?.records ?? [])
+  const { records } = loaded
+  // The removed records of one write may be as long as those of a group.
+  const restoring = writes.findIndex((write, w) => w > 0 && isRestoring(write))
+  const fitting = restoring < 0 ? loaded.fitting : Math.min(loaded.fitting, restoring)
+  const removed = await readRemoved(db, writes[0])
+  const tooLarge = removed ? loaded.tooLarge : new Set([0, ...loaded.tooLarge])
   const position = positionOf(found)
   const changed = changesFound(asked, found?.changes ?? [])
   const befores = writes.map(({ ops }, w) =>
     ops.map((op) => {
-      const record = records.get(rowKey(op.t, op.id))
+      const key = rowKey(op.t, op.id)
+      const record = records.get(key)
       const happened = (since: number) => changed(w, op, since)
-      return { record, changed: hasChanged(op.unchangedSince, position.horizon, record, happened) }
+      const hasOtherVersion = hasChanged(op.unchangedSince, position.horizon, record, happened)
+      return { record, changed: hasOtherVersion, removed: w === 0 ? removed?.get(key) : undefined }
     }),
   )
   const verdictHorizon = toNumber(found?.verdictHorizon ?? 0)
@@ -185,6 +195,13 @@ async function find(
 /** The changes that one transaction of the database stores. */
 export type GroupResult = Pick<Group, 'head' | 'entries' | 'records' | 'verdicts'>
 
+/**
+ * The fields of removed records, for an undo. If the stored records of one transaction are very long together, the rest
+ * is not kept.
+ */
+const removedFields = sql`coalesce(removed, case when sum(pg_column_size(stored))
+  over (partition by caller, tx order by sid) <= ${sql.lit(maxBytes)} then stored end)`
+
 /** Stores the result of a group in one statement. Must run under the log's lock. */
 export async function store(
   db: Db,
@@ -195,6 +212,11 @@ export async function store(
   const { head, entries, records } = group
   const kept = records.flatMap(({ t, id, after }) => (after ? { t, id, ...after } : []))
   const gone = records.filter(({ after }) => after === undefined)
+  const logged = entries.map((entry) => ({
+    ...entry,
+    removed: entry.removed === 'stored' ? undefined : entry.removed,
+    removes: entry.removed === 'stored',
+  }))
   const judged = group.verdicts.map(({ verdict, ...rest }) => ({ ...rest, ...verdict }))
   const removed =
     gone.length === 0
@@ -205,9 +227,12 @@ export async function store(
     )`
   await sql`
     with logged as (
-      insert into instep_log (sid, owner, moved_to, t, id, caller, tx, at, last, frame)
-      select sid, owner, "movedTo", t, id, caller, tx, ${at}::bigint, last, frame from json_to_recordset(${JSON.stringify(entries)}::json)
-        as e(sid bigint, owner text, "movedTo" text, t text, id text, caller text, tx text, last boolean, frame json)
+      insert into instep_log (sid, owner, moved_to, t, id, caller, tx, at, last, frame, removed)
+      select sid, owner, "movedTo", t, id, caller, tx, ${at}::bigint, last, frame, ${removedFields} from (
+        select e.*, case when removes then (select p from instep_record r where r.t = e.t and r.id = e.id) end as stored
+        from json_to_recordset(${JSON.stringify(logged)}::json)
+          as e(sid bigint, owner text, "movedTo" text, t text, id text, caller text, tx text, last boolean, frame json, removed json, removes boolean)
+      ) e
     ), kept as (
       insert into instep_record (t, id, owner, sid, p)
       select t, id, owner, sid, p from json_to_recordset(${JSON.stringify(kept)}::json)

@@ -1,0 +1,126 @@
+import { describe, expect } from 'vitest'
+import type { TxOp } from '../../../src/protocol/tx.ts'
+import type { Log, Rules } from '../../../src/server/log/log.ts'
+import { insert, remove, update } from '../harness.ts'
+import { as, asService, framesOf, type LogTest, rowsOf, txOf } from './support.ts'
+
+/** An op that brings back what the transaction `tx` has removed. */
+const restore = (id: string, tx: string): TxOp => ({
+  op: 'i',
+  t: 'Todo',
+  id,
+  p: {},
+  was: null,
+  restores: tx,
+})
+
+export function describeRestores(what: string, logTest: LogTest): void {
+  describe(`${what}: \`restores\``, () => {
+    const send = (log: Log, id: string, ops: readonly TxOp[], more: Parameters<typeof txOf>[2] = {}) =>
+      log.transact(txOf(id, ops, more), as(...(more.owners ?? ['ann'])))
+    const isUnknown = { error: { code: 'not_found' } }
+
+    logTest('brings a removed record back as it was', async (log) => {
+      await log.write([insert('1', { n: 1, by: 'bob' })], asService)
+      await send(log, 'a', [remove('1')])
+      await send(log, 'b', [restore('1', 'a')])
+      const p = { userId: 'ann', n: 1, by: 'bob' }
+      expect((await rowsOf(log))[0]?.p).toEqual(p)
+      expect((await framesOf(log)).at(-1)).toMatchObject({ op: 'i', p, tx: 'b' })
+    })
+
+    logTest('brings back what was there before the whole transaction', async (log) => {
+      await log.write([insert('1', { n: 1 })], asService)
+      await send(log, 'a', [update('1', { n: 2 }), remove('1')])
+      await send(log, 'b', [restore('1', 'a')])
+      expect((await rowsOf(log))[0]?.p).toEqual({ userId: 'ann', n: 1 })
+    })
+
+    logTest('brings back what an earlier transaction of the same group has written', async (log) => {
+      const sent = [
+        send(log, 'a', [insert('1', { n: 1 })]),
+        send(log, 'b', [update('1', { n: 2 })]),
+        send(log, 'c', [remove('1')]),
+        send(log, 'd', [restore('1', 'c')]),
+        send(log, 'e', [update('1', { m: 3 })]),
+      ]
+      expect(await Promise.all(sent)).toEqual(sent.map(() => ({ sid: expect.any(Number) })))
+      expect((await rowsOf(log))[0]?.p).toEqual({ userId: 'ann', n: 2, m: 3 })
+    })
+
+    logTest('works again for each removal', async (log) => {
+      await log.write([insert('1', { n: 1 })], asService)
+      for (const n of [1, 2, 3]) {
+        await send(log, `a${n}`, [remove('1')])
+        await send(log, `b${n}`, [restore('1', `a${n}`)])
+      }
+      expect((await rowsOf(log))[0]?.p).toEqual({ userId: 'ann', n: 1 })
+    })
+
+    logTest('does nothing if there is a record', async (log) => {
+      await log.write([insert('1', { n: 1 })], asService)
+      await send(log, 'a', [remove('1')])
+      const head = await log.write([insert('1', { n: 2 })], asService)
+      expect(await send(log, 'b', [restore('1', 'a')])).toEqual({ sid: head })
+    })
+
+    logTest('refuses a removal that was not the last change of the record', async (log) => {
+      await log.write([insert('1', { n: 1 })], asService)
+      await send(log, 'a', [remove('1')])
+      await log.write([insert('1', { n: 2 })], asService)
+      await log.write([remove('1')], asService)
+      expect(await send(log, 'b', [restore('1', 'a')])).toMatchObject(isUnknown)
+    })
+
+    logTest('refuses a removal by somebody else, by another transaction, or by nobody', async (log) => {
+      await log.write([insert('1'), insert('2'), insert('3')], asService)
+      await send(log, 'a', [remove('1'), remove('2')])
+      await log.write([remove('3')], asService)
+      expect(await send(log, 'b', [restore('1', 'a')], { caller: 'ben' })).toMatchObject(isUnknown)
+      expect(await send(log, 'c', [restore('2', 'b')])).toMatchObject(isUnknown)
+      expect(await send(log, 'd', [restore('3', 'a')])).toMatchObject(isUnknown)
+      expect(await rowsOf(log)).toEqual([])
+    })
+
+    logTest('refuses a removal that the log has forgotten', async (log) => {
+      await log.write([insert('1'), insert('2')], asService)
+      await send(log, 'a', [remove('1')])
+      await log.trim(await log.write([remove('2')], asService))
+      expect(await send(log, 'b', [restore('1', 'a')])).toMatchObject(isUnknown)
+    })
+
+    logTest('keeps nothing of a removed owner', async (log) => {
+      await log.write([insert('1', { n: 1 })], asService)
+      await send(log, 'a', [remove('1')])
+      expect(await log.forget('ann', 'ben')).toBe(true)
+      expect(await send(log, 'b', [restore('1', 'a')])).toMatchObject(isUnknown)
+    })
+
+    logTest('refuses a record of somebody who is not an owner of the caller any more', async (log) => {
+      await log.write([insert('1', {}, 'red')], asService)
+      await send(log, 'a', [remove('1')], { owners: ['ann', 'red'] })
+      expect(await send(log, 'b', [restore('1', 'a')])).toMatchObject({ error: { code: 'forbidden' } })
+    })
+
+    logTest('shows rules the removed record, and an op without fields', async (log) => {
+      await log.write([insert('1', { n: 1 })], asService)
+      await send(log, 'a', [remove('1')])
+      const seen: unknown[] = []
+      const rules: Rules = async (read, ops) => {
+        seen.push(...ops, (await read('Todo', '1'))?.p)
+        return {
+          judge: as('ann'),
+          prepare: async (op, before) => {
+            seen.push(before?.p)
+            return op.op === 'd' ? op : { ...op, p: { n: 9, at: 7 } }
+          },
+        }
+      }
+      await send(log, 'b', [restore('1', 'a')], { rules })
+      const { was: _, ...op } = { ...restore('1', 'a') }
+      const p = { userId: 'ann', n: 1 }
+      expect(seen).toEqual([op, p, p])
+      expect((await rowsOf(log))[0]?.p).toEqual({ ...p, at: 7 })
+    })
+  })
+}
