@@ -20,7 +20,8 @@ export function withOpenLock(store: Store, locks: Locks | undefined, clock: Cloc
     kind: store.kind,
     async open(name) {
       const closed = new Deferred<void>()
-      locks?.request(openLockOf(name), { mode: 'shared' }, () => closed.promise).catch(() => {})
+      const hold = async () => locks?.request(openLockOf(name), { mode: 'shared' }, () => closed.promise)
+      hold().catch(() => {})
       try {
         const connection = await store.open(name)
         const close = () => {

@@ -98,7 +98,12 @@ export class TabChannel<Status> {
     this.#id = randomName(random)
     this.#posted = 0
     this.#heard.clear()
-    this.#channel = new BroadcastChannel(name)
+    try {
+      this.#channel = new BroadcastChannel(name)
+    } catch {
+      // The browser has channels, but refuses them to this page: as without channels.
+      return
+    }
     this.#channel.onmessage = ({ data }) => this.#hear(data)
     this.#channel.unref?.()
   }

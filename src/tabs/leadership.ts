@@ -7,8 +7,11 @@ export interface LeaderLock {
   readonly name: string
 }
 
+/** The time after which a lock manager that does not answer counts as missing, in ms. */
+const answerMs = 5_000
+
 export interface LeadershipOptions {
-  readonly environment: Pick<Environment, 'lifecycle'>
+  readonly environment: Pick<Environment, 'lifecycle' | 'clock'>
   /** `undefined` without shared locks: the client that opened the database last then leads. */
   readonly lock: LeaderLock | undefined
   readonly disk: Disk
@@ -27,6 +30,8 @@ export class Leadership {
   #hasBegun = false
   #isClosed = false
   #isOutdated = false
+  /** Whether the browser refuses locks to this page, or does not answer: as without locks. */
+  #isRefused = false
 
   constructor(options: LeadershipOptions) {
     this.#options = options
@@ -37,7 +42,11 @@ export class Leadership {
    * newer tab is gone.
    */
   get isOutdated(): boolean {
-    return this.#isOutdated && this.#options.lock !== undefined
+    return this.#isOutdated && this.#lock !== undefined
+  }
+
+  get #lock(): LeaderLock | undefined {
+    return this.#isRefused ? undefined : this.#options.lock
   }
 
   /** Leaves the lead to newer code in another tab. Returns `false` if this was called before. */
@@ -52,11 +61,12 @@ export class Leadership {
 
   /** Decides whether this client leads at first. Call before the database is opened. */
   async begin(): Promise<void> {
-    const { lock, environment, disk } = this.#options
+    const { environment, disk } = this.#options
     this.#hasBegun = true
-    if (!lock) return
+    if (!this.#lock) return
     const isVisible = environment.lifecycle.visible()
-    if (await this.#request(lock, isVisible ? { steal: true } : { ifAvailable: true })) return
+    if (await this.#request(this.#lock, isVisible ? { steal: true } : { ifAvailable: true })) return
+    if (!this.#lock) return
     disk.follow()
     this.#wait()
   }
@@ -65,7 +75,7 @@ export class Leadership {
   start(): void {
     if (!this.#hasBegun) return
     // Another tab may have led while this one was stopped.
-    if (this.#options.lock) this.#options.disk.follow()
+    if (this.#lock) this.#options.disk.follow()
     this.onLifecycle('visible')
   }
 
@@ -86,7 +96,8 @@ export class Leadership {
 
   /** Leads at once if the tab is visible; otherwise, once no other tab leads. */
   lead(): void {
-    const { lock, disk, environment } = this.#options
+    const { disk, environment } = this.#options
+    const lock = this.#lock
     if (this.#isHeld) disk.lead()
     else if (!lock) {
       if (!disk.isOpen) return
@@ -94,7 +105,7 @@ export class Leadership {
       disk.follow()
       disk.lead()
     } else if (environment.lifecycle.visible() && !this.#isOutdated)
-      this.#leadOnce(this.#request(lock, { steal: true }))
+      this.#leadOnce(this.#request(lock, { steal: true }).then((isHeld) => isHeld || this.#leadWithoutLock()))
     else this.#wait()
   }
 
@@ -120,7 +131,7 @@ export class Leadership {
 
   /** Waits for the lock, and leads once it is free. */
   #wait(): void {
-    const { lock } = this.#options
+    const lock = this.#lock
     if (!lock) return
     const controller = new AbortController()
     this.#leadOnce(this.#request(lock, { signal: controller.signal }))
@@ -131,11 +142,17 @@ export class Leadership {
     }
   }
 
+  /** Leads if the browser has refused the lock. Returns `false`, since `lead` has then done all. */
+  #leadWithoutLock(): false {
+    if (!this.#lock) this.lead()
+    return false
+  }
+
   #leadOnce(held: Promise<boolean>): void {
     void held.then((isHeld) => isHeld && this.#options.disk.lead())
   }
 
-  /** Resolves with whether this client may lead: it holds the lock, or the browser has no locks for this page. */
+  /** Resolves with whether this client holds the lock. */
   #request({ locks, name }: LeaderLock, options: Parameters<Locks['request']>[1]): Promise<boolean> {
     this.#end()
     let state: 'asked' | 'held' | 'over' = this.#isClosed ? 'over' : 'asked'
@@ -149,8 +166,18 @@ export class Leadership {
         }
       })
       if (state === 'over') return resolve(false)
-      locks
-        .request(name, options, async (lock) => {
+      const refused = () => {
+        if (state === 'asked') {
+          state = 'over'
+          this.#isRefused = true
+        }
+        resolve(false)
+      }
+      // Only a request that waits for other tabs may take long.
+      const cancel = options.signal ? () => {} : this.#options.environment.clock.after(answerMs, refused)
+      const ask = async () =>
+        locks.request(name, options, async (lock) => {
+          cancel()
           if (!lock || state === 'over') return resolve(false)
           state = 'held'
           this.#isHeld = true
@@ -158,13 +185,13 @@ export class Leadership {
           resolve(true)
           await over
         })
-        .catch(() => {
-          resolve(state === 'asked')
-          if (state !== 'held') return
-          // Another tab has taken the lock.
-          this.#isHeld = false
-          this.fenced()
-        })
+      ask().catch(() => {
+        cancel()
+        if (state !== 'held') return refused()
+        // Another tab has taken the lock.
+        this.#isHeld = false
+        this.fenced()
+      })
     })
   }
 }

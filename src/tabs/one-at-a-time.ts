@@ -1,3 +1,4 @@
+import { Deferred } from '../base/deferred.ts'
 import type { Clock } from '../base/environment.ts'
 import type { LeaderLock } from './leadership.ts'
 
@@ -15,14 +16,26 @@ export async function oneAtATime(
 ): Promise<boolean> {
   let running: Promise<void> | undefined
   let isTaken = false
-  await locks
-    .request(name, { ifAvailable: true }, async (lock) => {
+  let isLate = false
+  const answered = new Deferred<void>()
+  const cancelWait = clock.after(maxMs, () => {
+    isLate = true
+    answered.resolve()
+  })
+  const ask = async () =>
+    locks.request(name, { ifAvailable: true }, async (lock) => {
+      cancelWait()
+      if (isLate) return
       isTaken = !lock
       running = lock ? body() : undefined
       await running
     })
-    // `body` has failed, another client has taken the lock meanwhile, or the browser has no locks for this page.
+  // `body` has failed, another client has taken the lock meanwhile, or the browser has no locks for this page.
+  ask()
     .catch(() => {})
+    .then(() => answered.resolve())
+  await answered.promise
+  cancelWait()
   if (!isTaken) {
     await (running ?? body())
     return true
