@@ -273,6 +273,7 @@ export class Mutations {
     // The last request may have started a timer. Keep the timers if sending was started again.
     if (this.#scheduler.phase !== 'halted') return
     this.acknowledgements.stop()
+    this.#rejected.stop()
   }
 
   /** Resolves once every pending write to the disk has succeeded or failed. */

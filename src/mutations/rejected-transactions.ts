@@ -1,5 +1,7 @@
+import type { Clock } from '../base/environment.ts'
 import type { ErrorReporter } from '../base/error-reporter.ts'
 import { ConfigurationError, toSyncError } from '../base/errors.ts'
+import { isWithin } from '../base/is-within.ts'
 import type { Draft, Mutator } from './draft.ts'
 import { tryAgain } from './inverse.ts'
 import type { Outbox } from './outbox.ts'
@@ -11,7 +13,17 @@ import type { Merge } from './writer.ts'
 /** The maximum number of merges in a row. If the last merge is rejected, too, it waits in the outbox for a decision. */
 const maxMerges = 5
 
+/** The maximum number of retries in a row, each made at once after the `rejected` event. */
+const maxRetries = 5
+
+/** A retry within this time after the `rejected` event, in ms, was made by a program and not by a user. */
+const atOnceMs = 1_000
+
+/** The delay of the `rejected` event of the first retry in a row, in ms. It doubles with each further retry. */
+const retryMs = 500
+
 export interface RejectedTransactionsOptions {
+  readonly clock: Clock
   readonly outbox: Outbox
   readonly maker: TransactionMaker
   readonly rollback: Rollback
@@ -34,6 +46,13 @@ export class RejectedTransactions {
   /** Rejected transactions that `merge` replaced before the `rejected` event fired. */
   readonly #unreported = new WeakSet<Transaction>()
 
+  /** The number of retries in a row by which a transaction was made. */
+  readonly #retries = new WeakMap<Transaction, number>()
+  /** When the `rejected` event of a transaction was emitted, in ms since the epoch. */
+  readonly #reportedAt = new WeakMap<Transaction, number>()
+  /** The events that are delayed: each function emits one now. */
+  readonly #delayed = new Set<() => void>()
+
   constructor(options: RejectedTransactionsOptions) {
     this.#options = options
   }
@@ -44,7 +63,7 @@ export class RejectedTransactions {
    * rejected, its replacement writes nothing.
    */
   settle(transaction: LocalTransaction): void {
-    const { reporter, listener } = this.#options
+    const { reporter } = this.#options
     const merges = this.#merges.get(transaction) ?? 0
     try {
       const isOpen = merges < maxMerges && transaction.state === 'rejected'
@@ -57,13 +76,35 @@ export class RejectedTransactions {
     } catch (thrown) {
       reporter.error(toSyncError(thrown))
     }
-    if (transaction.state === 'rejected') listener.rejected(transaction)
+    if (transaction.state === 'rejected') this.#report(transaction)
+  }
+
+  /** Emits the delayed events now. */
+  stop(): void {
+    for (const emit of this.#delayed) emit()
+  }
+
+  /** Emits `rejected`: later and later if a listener retries at once each time. */
+  #report(transaction: LocalTransaction): void {
+    const { clock, listener } = this.#options
+    const emit = () => {
+      cancel()
+      this.#delayed.delete(emit)
+      this.#reportedAt.set(transaction, clock.now())
+      listener.rejected(transaction)
+    }
+    const retries = this.#retries.get(transaction) ?? 0
+    let cancel = () => {}
+    if (retries === 0) emit()
+    else {
+      this.#delayed.add(emit)
+      cancel = clock.after(retryMs * 2 ** (retries - 1), emit)
+    }
   }
 
   /** The replacement of `transaction` could not be stored. Reports `transaction` if it was not reported before. */
   restored(transaction: LocalTransaction): void {
-    if (this.#unreported.delete(transaction) && transaction.state === 'rejected')
-      this.#options.listener.rejected(transaction)
+    if (this.#unreported.delete(transaction) && transaction.state === 'rejected') this.#report(transaction)
   }
 
   /**
@@ -71,8 +112,20 @@ export class RejectedTransactions {
    * the outbox in the same step.
    */
   retry(id: string, edit?: (mutator: Mutator) => unknown): Transaction {
-    const { maker } = this.#options
     const old = this.#rejected(id)
+    const isAtOnce = isWithin(this.#options.clock, this.#reportedAt.get(old) ?? 0, atOnceMs)
+    const retries = isAtOnce ? (this.#retries.get(old) ?? 0) : 0
+    if (retries >= maxRetries) {
+      const message = `The transaction ${id} was retried ${maxRetries} times at once: let the user decide.`
+      throw new ConfigurationError('retry', message)
+    }
+    const transaction = this.#retried(old, edit)
+    this.#retries.set(transaction, isAtOnce ? retries + 1 : 0)
+    return transaction
+  }
+
+  #retried(old: LocalTransaction, edit?: (mutator: Mutator) => unknown): Transaction {
+    const { maker } = this.#options
     const { record } = old
     if (edit) return this.#replace(old, maker.draft(edit))
     if (record.isUndo) return this.#replace(old, maker.undoAgain(old), true)
