@@ -33,6 +33,8 @@ export function failureOf(error: unknown): Failure {
  */
 export function isServiceResponse(error: unknown): boolean {
   if (isSyncError(error, 'NetworkError') || isSyncError(error, 'UnauthenticatedError')) return false
+  // The request was not made.
+  if (isSyncError(error, 'SyncError')) return false
   if (isSyncError(error, 'ProtocolError')) return error.code !== 'bad_envelope'
   if (!isSyncError(error, 'HttpError')) return true
   const { status, serverCode } = error

@@ -1,5 +1,5 @@
 import type { Environment } from '../base/environment.ts'
-import { ConfigurationError, NetworkError, ProtocolError } from '../base/errors.ts'
+import { ConfigurationError, NetworkError, ProtocolError, SyncError } from '../base/errors.ts'
 import type { Debug } from '../base/logger.ts'
 import { yieldAfter } from '../base/turns.ts'
 import { type DeltaMessage, readDelta } from '../protocol/delta.ts'
@@ -8,7 +8,7 @@ import { idleMs, readText } from './body.ts'
 import { type Credential, type Credentials, headersOf } from './credentials.ts'
 import { type Endpoints, redactUrl, withQuery } from './endpoints.ts'
 import { failureOf } from './failure.ts'
-import { redactError } from './redact-error.ts'
+import { mistakeOf, redactError } from './redact-error.ts'
 import { beginRequest, type PendingRequest } from './request.ts'
 import { errorOf } from './response-error.ts'
 import { readSnapshot } from './snapshot.ts'
@@ -50,7 +50,8 @@ type Request = PendingRequest & { readonly credential: Credential | undefined }
 
 export function createTransport(options: TransportOptions): Transport {
   const { environment, endpoints, credentials, debug } = options
-  const { clock } = environment
+  // Call it as a plain function: the `fetch` of a browser refuses another `this`.
+  const { clock, fetch: request } = environment
   const { callerCheck } = credentials
 
   /** Runs `body` with the credential of `prepared`; without it, with the current one. */
@@ -77,7 +78,7 @@ export function createTransport(options: TransportOptions): Transport {
     const post = json !== undefined && { method: 'POST', body: json }
     const type = post && { 'Content-Type': 'application/json' }
     const send = async () =>
-      environment.fetch(url, {
+      request(url, {
         ...post,
         headers: { Accept: 'application/json', ...type, ...headersOf(credential) },
         cache: 'no-store',
@@ -86,6 +87,11 @@ export function createTransport(options: TransportOptions): Transport {
         signal,
       })
     const sending = send().catch((cause) => {
+      const mistake = mistakeOf(cause)
+      if (mistake)
+        throw new SyncError('SyncError', 'unexpected', `\`environment.fetch\` failed: ${mistake}.`, {
+          cause: redactError(cause),
+        })
       throw new NetworkError('unreachable', `${address} cannot be reached.`, { cause: redactError(cause) })
     })
     const slowMs = answerMs * Math.floor((json?.length ?? 0) / slowChars)

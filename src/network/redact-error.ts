@@ -7,6 +7,19 @@ export function redactError(thrown: unknown): Error {
   return new Error(words.filter(Boolean).join(' '))
 }
 
+/** The messages of mistakes in code, in the words of the engines. The messages of networks have none of these words. */
+const mistakes =
+  /illegal invocation|can only call|does not implement|is not (a function|a constructor|an object|defined|iterable|undefined)|cannot (read|set) properties of (undefined|null)|can't access property|can't find variable/i
+
+/**
+ * What a TypeError or a ReferenceError says about a mistake in the code; `undefined` for any other error, such as the
+ * TypeError with which `fetch` reports that there is no network. Quotes no other part of the message.
+ */
+export function mistakeOf(thrown: unknown): string | undefined {
+  const isOfCode = thrown instanceof TypeError || thrown instanceof ReferenceError
+  return isOfCode ? mistakes.exec(thrown.message)?.[0] : undefined
+}
+
 interface ErrorFields {
   readonly name?: unknown
   readonly code?: unknown

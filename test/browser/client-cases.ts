@@ -83,6 +83,12 @@ export const clientCases: readonly PageCase[] = [
     same(ids(query.rows), 'a,b', 'the rows')
   }),
 
+  test('works with `fetch` of the window as it is', async (visitor) => {
+    await visitor.write('a', 1)
+    const client = await visitor.live({ environment: { fetch: window.fetch } })
+    same(client.count('Issue'), 1, 'the rows')
+  }),
+
   test('restores from disk without the network, and catches up when it is back', async (visitor) => {
     await visitor.write('a', 1)
     const before = await visitor.live()
