@@ -10,6 +10,8 @@ export interface EngineState {
    * `offline` event. `undefined` until the first of these since `start`, or since the page was resumed.
    */
   isReached?: boolean | undefined
+  /** Whether the socket has brought a message since the last `offline` event. */
+  hasHeard: boolean
   /** Whether a fetch has succeeded since `start`. */
   hasFetched: boolean
   /** Whether the server has refused the credentials, and has not accepted any since. */
@@ -27,6 +29,7 @@ export interface EngineState {
 export function initialState(): EngineState {
   return {
     lifecycle: 'idle',
+    hasHeard: false,
     hasFetched: false,
     isRefused: false,
     unsubscribe: () => {},

@@ -35,7 +35,8 @@ function update(parts: Parts): void {
     retryAt,
     socket: socket.state,
     feed: feed.state,
-    online: parts.options.environment.lifecycle.online(),
+    // The hint of a browser may be wrong. What the server has sent since is right.
+    online: state.isReached === true || state.hasHeard || parts.options.environment.lifecycle.online(),
     hasData: parts.options.replica.isReady() && lifecycle !== 'signed-out',
     progress: state.progress,
     inStepAt: state.inStepAt ?? copy.placedAt,

@@ -4,7 +4,10 @@ import type { Parts } from './parts.ts'
 
 /** Handles an event of the page or of its network. */
 export function onLifecycle(parts: Parts, event: LifecycleEvent): void {
-  if (event === 'offline') parts.state.isReached = false
+  if (event === 'offline') {
+    parts.state.isReached = false
+    parts.state.hasHeard = false
+  }
   parts.leadership.onLifecycle(event)
   if (event === 'frozen') {
     parts.following.close()

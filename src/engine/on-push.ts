@@ -1,17 +1,18 @@
-import type { RealtimeSocketListener } from '../network/realtime-socket.ts'
+import { type RealtimeSocketListener, unauthenticated } from '../network/realtime-socket.ts'
 import { readPush } from '../protocol/push.ts'
 import type { FeedListener } from './feed.ts'
 import type { Parts } from './parts.ts'
-
-/** The close code for credentials that are not valid any more. */
-const unauthenticated = 4401
 
 /** Handles the events of the socket. */
 export function onSocket(parts: Parts): RealtimeSocketListener {
   return {
     opened: () => parts.feed.open(),
-    message: (data) => parts.feed.hear(readPush(data)),
+    message(data) {
+      parts.state.hasHeard = true
+      parts.feed.hear(readPush(data))
+    },
     lost({ wasOpen, code }) {
+      parts.state.hasHeard = false
       parts.feed.close()
       parts.polls.heard()
       parts.commit.mark()

@@ -14,7 +14,7 @@ import {
   socketTransition,
 } from './socket-state.ts'
 
-export type { SocketState } from './socket-state.ts'
+export { type SocketState, unauthenticated } from './socket-state.ts'
 
 /**
  * The realtime channel: one socket, which is opened again whenever it is lost, until `stop`. It does not interpret
@@ -124,7 +124,7 @@ export function createRealtimeSocket(options: RealtimeSocketOptions): RealtimeSo
         heartbeat = pulse
         attempt.add(() => pulse.stop())
         attempt.add(clock.after(provedMs, () => machine.dispatch({ type: 'proved' })))
-        machine.dispatch({ type: 'opened' })
+        machine.dispatch({ type: 'opened', now: clock.now() })
       }
       socket.onmessage = ({ data }) => {
         heartbeat?.heard()

@@ -12,15 +12,15 @@ export type SocketMachineState =
   | Exclude<SocketState, { name: 'open' }>
   /**
    * `failures` are kept until the socket has been open for a while. `offline`: the environment has reported to be
-   * offline since the socket opened.
+   * offline since the socket opened. `since`: when it opened, in ms since the epoch.
    */
-  | { readonly name: 'open'; readonly failures: number; readonly offline: boolean }
+  | { readonly name: 'open'; readonly failures: number; readonly offline: boolean; readonly since: number }
 
 export type SocketEvent =
   | { readonly type: 'start' }
   | { readonly type: 'stop' }
   | { readonly type: 'renew' }
-  | { readonly type: 'opened' }
+  | { readonly type: 'opened'; readonly now: number }
   /** The socket has been open for a while. */
   | { readonly type: 'proved' }
   /** The socket closed, was silent, or did not open. `now`: in ms since the epoch. `random`: in [0, 1). */
@@ -45,6 +45,15 @@ export type SocketEffect =
  */
 const lossBackoff = { ...defaultBackoff, baseMs: 4_000 }
 
+/** The close code for credentials that are not valid any more. */
+export const unauthenticated = 4401
+
+/**
+ * If a socket was open for this time, in ms, the end of its credentials is no failure. A server that greets and refuses
+ * each time must not be asked without a wait.
+ */
+const minOpenMs = 1_000
+
 type SocketStep = Step<SocketMachineState, SocketEffect>
 
 const table: TransitionTable<SocketMachineState, SocketEvent, SocketEffect> = {
@@ -53,8 +62,8 @@ const table: TransitionTable<SocketMachineState, SocketEvent, SocketEffect> = {
   },
   opening: {
     stop: rest,
-    opened: ({ failures }) => ({
-      state: { name: 'open', failures, offline: false },
+    opened: ({ failures }, { now }) => ({
+      state: { name: 'open', failures, offline: false, since: now },
       effects: [{ type: 'report opened' }],
     }),
     lost: wait,
@@ -63,7 +72,10 @@ const table: TransitionTable<SocketMachineState, SocketEvent, SocketEffect> = {
     stop: rest,
     renew,
     proved: (state) => stay(state.failures === 0 ? state : { ...state, failures: 0 }),
-    lost: wait,
+    lost: (state, event) =>
+      event.code === unauthenticated && event.now - state.since >= minOpenMs
+        ? reopen(state, event)
+        : wait(state, event),
     online: (state) => (state.offline ? renew(state) : stay(state)),
     offline: (state) => stay(state.offline ? state : { ...state, offline: true }),
     visible: (state, { overdue }) => (overdue ? renew(state) : stay(state)),
@@ -105,9 +117,16 @@ function connect(failures: number): SocketStep {
   return { state: { name: 'opening', failures }, effects: [{ type: 'connect' }] }
 }
 
-function renew({ failures }: { readonly failures: number }): SocketStep {
+function reopen(
+  { failures }: { readonly failures: number },
+  { code }: { readonly code: number },
+): SocketStep {
   return {
     state: { name: 'opening', failures },
-    effects: [{ type: 'connect' }, { type: 'report lost', wasOpen: true, code: 0 }],
+    effects: [{ type: 'connect' }, { type: 'report lost', wasOpen: true, code }],
   }
+}
+
+function renew(state: { readonly failures: number }): SocketStep {
+  return reopen(state, { code: 0 })
 }

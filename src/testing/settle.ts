@@ -57,17 +57,19 @@ function activityOf({ backend, devices }: SettleTarget): string | undefined {
   for (const { clients, network, environment } of devices) {
     if (network.calls > 0 && !backend.faults.mute) return `requests without a response: ${network.calls}`
     if (network.busy) return 'a socket message is in transit'
-    const reachable = backend.listening && network.state === 'up' && environment.lifecycle.online()
+    const reachable = backend.listening && network.state === 'up'
+    const isOnline = environment.lifecycle.online()
     for (const [client, { inStep, failure, unanswered }] of clients) {
       const { lifecycle, connection, writes } = client.status
       const { state } = connection
       const isPaused = lifecycle !== 'running' || state === 'unauthenticated'
       // With a fault that applies until `heal`, the final state of a client is unknown. A frozen page is `idle`.
       if (isPaused || state === 'idle' || backend.faults.endless) continue
-      if (state !== (reachable ? inStep : 'offline'))
-        return `a client is \`${state}\`${because(connection, failure)}`
+      // The hint that there is no network may be wrong. It counts until the server sends something.
+      const expected = [...(reachable ? [inStep] : []), ...(reachable && isOnline ? [] : ['offline'])]
+      if (!expected.includes(state)) return `a client is \`${state}\`${because(connection, failure)}`
       const isHeld = writes.paused !== undefined && !unanswered
-      if (reachable && writes.pending > 0 && !isHeld) return 'a client has writes to send'
+      if (reachable && isOnline && writes.pending > 0 && !isHeld) return 'a client has writes to send'
     }
   }
   return undefined
