@@ -1,6 +1,7 @@
 import type { TxOp } from '../protocol/tx.ts'
-import type { Log, OnCommitted } from './log/log.ts'
+import type { Log, OnCommitted, RecordKey } from './log/log.ts'
 import { ownershipJudge } from './log/ownership.ts'
+import { WriteRejectedError } from './log/rejection.ts'
 
 /** The maximum number of records that one transaction removes. */
 const perBatch = 1_000
@@ -30,10 +31,32 @@ export async function removeOwner(
   }
   do {
     for (let keys = await log.keysOf(owner, perBatch); keys.length > 0; ) {
-      const ops = keys.map(({ t, id }): TxOp => ({ op: 'd', t, id }))
-      await log.write(ops, judge, count)
+      await removeKeys(keys, (ops) => log.write(ops, judge, count))
       keys = await log.keysOf(owner, perBatch)
     }
   } while (!(await log.forget(owner, userId)))
   return records
+}
+
+/**
+ * Removes the records of `keys`, in halves if that is too much at once: cascades of the application's tables may remove
+ * many more rows. A record that is too much alone is left, as long as others go. Resolves with whether any went.
+ */
+async function removeKeys(
+  keys: readonly RecordKey[],
+  write: (ops: readonly TxOp[]) => Promise<unknown>,
+  isPart = false,
+): Promise<boolean> {
+  try {
+    await write(keys.map(({ t, id }): TxOp => ({ op: 'd', t, id })))
+    return true
+  } catch (error) {
+    if (!(error instanceof WriteRejectedError) || error.reason !== 'too_large') throw error
+    const half = Math.ceil(keys.length / 2)
+    const parts = keys.length > 1 ? [keys.slice(0, half), keys.slice(half)] : []
+    let hasRemoved = false
+    for (const part of parts) if (await removeKeys(part, write, true)) hasRemoved = true
+    if (!hasRemoved && !isPart) throw error
+    return hasRemoved
+  }
 }

@@ -15,7 +15,7 @@ export const maxRecordBytes = 15 * 1_048_576
  */
 export function checkSize(
   maxBytes: number,
-  op: TxOp,
+  op: Pick<TxOp, 't' | 'id'>,
   before: Payload | number | undefined,
   after: Payload | number,
 ): void {

@@ -182,7 +182,11 @@ export interface StoredRecord {
  * transaction. `copies` is the same for all ops of one write. With it, the judge may modify a `before` that an earlier
  * op has made, and must add to `copies.checks`, which run after the last op.
  */
-export type Judge = (before: StoredRecord | undefined, op: TxOp, changed: boolean, copies?: Copies) => Effect
+export interface Judge {
+  (before: StoredRecord | undefined, op: TxOp, changed: boolean, copies?: Copies): Effect
+  /** The maximum length of a record's fields in JSON, in bytes, if something else may still change the record. */
+  readonly maxRecordBytes?: number
+}
 
 /** Reads a record of any owner, as the writes before this one have left it. */
 export type ReadRecord = (t: string, id: string) => Promise<StoredRecord | undefined>

@@ -80,13 +80,14 @@ export function ownershipJudge(rules: WriteRules): Judge {
     copies.share(p)
     return replaced(before, next, p)
   }
-  return (stored, op, changed, copies) => {
+  const judgeAlone: Judge = (stored, op, changed, copies) => {
     if (copies) return judge(stored, op, changed, copies)
     const ownCopies = new Copies()
     const effect = judge(stored, op, changed, ownCopies)
     ownCopies.checks.run()
     return effect
   }
+  return Object.assign(judgeAlone, { maxRecordBytes })
 }
 
 function refuseChanged(op: TxOp, changed: boolean): void {

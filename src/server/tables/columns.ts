@@ -29,6 +29,15 @@ export interface ColumnType {
 const quoted = (value: JsonValue) => (typeof value === 'string' ? value : undefined)
 const whole = (value: JsonValue) => (Number.isSafeInteger(value) ? String(value) : undefined)
 const real = (value: JsonValue) => (typeof value === 'number' ? String(value) : undefined)
+/**
+ * The maximum exponent of a `numeric` from a client: a double has less. With it, some characters of text would become
+ * 131 072 digits.
+ */
+const maxExponent = 400
+const decimal = (value: JsonValue) => {
+  const [, exponent = '0'] = /e([-+]?[\d_]+)/i.exec(String(value)) ?? []
+  return Math.abs(Number(exponent.replaceAll('_', ''))) <= maxExponent ? quoted(value) : undefined
+}
 const truth = (value: JsonValue) => (typeof value === 'boolean' ? String(value) : undefined)
 
 type Scalar = Omit<Conversion, 'textOf'> & { textOf(value: JsonValue): string | undefined }
@@ -96,7 +105,7 @@ const scalars: Readonly<Record<string, Scalar>> = {
   int8: text('int8'),
   float4: finite(plain('float4', real), isNumber),
   float8: finite(plain('float8', real), isNumber),
-  numeric: finite(text('numeric'), isNumber),
+  numeric: finite({ ...text('numeric'), textOf: decimal }, isNumber),
   // Without the length of the type: a cast to it would cut a text that is too long, and the column refuses it.
   text: text('text'),
   varchar: text('text'),

@@ -12,9 +12,12 @@ import type { MappedTable } from './inspect.ts'
 import { literal } from './quote.ts'
 import { hasKey, recordsIn } from './rows.ts'
 
-/** The maximum number of changes that become frames at once. With more, clients fetch a snapshot instead. */
+/**
+ * The maximum number of changes that become frames at once, and the maximum length of their records before and after,
+ * in bytes. With more, clients fetch a snapshot instead.
+ */
 export const maxKeys = 10_000
-const maxBytes = 16 * 1_048_576
+export const maxBytes = 16 * 1_048_576
 
 /** A changed row: its key, its record in the log (`was`), and the record that the row makes now (`is`). */
 export interface ChangedRecord {
@@ -71,12 +74,13 @@ export function tableIsLocked({ relation }: MappedTable): NetworkError {
 /**
  * Removes the queued changes, and reads the records and rows of their keys, in one statement and so at one moment. A
  * change that is not visible yet stays in the queue; its row is not visible yet, either. Resolves with `undefined` if
- * there are too many changes, or if they are too long together: then roll the transaction back. Must run under the
- * log's lock.
+ * there are too many changes, or if they are too long together: then roll the transaction back. `times`: how many times
+ * as many as usual are not too many. Must run under the log's lock.
  */
 export async function takeChanges(
   db: Db,
   tables: readonly MappedTable[],
+  times = 1,
 ): Promise<readonly ChangedRecord[] | undefined> {
   if (tables.length === 0) return []
   // Reads by key rather than by joins: the planner does not know how many keys there are.
@@ -89,8 +93,8 @@ export async function takeChanges(
     with ${sql.raw(keysOf(tables))}, instep_states as (${sql.raw(states.join(' union all '))}),
     found as (
       select s.t, s.id, r.owner as was_owner, r.p as was, s.owner, s.p,
-        count(*) over () <= ${sql.lit(maxKeys)} and sum(coalesce(octet_length(s.p::text), 0)
-          + coalesce(octet_length(r.p::text), 0)) over () <= ${sql.lit(maxBytes)} as is_small
+        count(*) over () <= ${sql.lit(times * maxKeys)} and sum(coalesce(octet_length(s.p::text), 0)
+          + coalesce(octet_length(r.p::text), 0)) over () <= ${sql.lit(times * maxBytes)} as is_small
       from instep_states s
       left join lateral (select owner, p from instep_record r where r.t = s.t and r.id = s.id offset 0) r on true
     )

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { rowKey } from '../../protocol/fold.ts'
 import type { TxOp } from '../../protocol/tx.ts'
+import { checkSize, defaultRecordBytes } from '../log/check-size.ts'
 import { Copies } from '../log/copies.ts'
 import type { DatabaseRole } from '../log/database-role.ts'
 import { decideOn, type StoredVerdict } from '../log/decide-on.ts'
@@ -18,6 +19,7 @@ import { AssumedRole } from './assume-role.ts'
 import { changesBetween, type RecordState } from './compare.ts'
 import { lockTables, storedOf, tableIsLocked, takeChanges } from './drain.ts'
 import type { MappedTable } from './inspect.ts'
+import { measureOwnChanges } from './own-changes.ts'
 import { type RefusalOptions, refuseHidden, rejectionOf } from './refuse-op.ts'
 import { checkKey, type RowOp, readRows, writeRow } from './write-row.ts'
 
@@ -242,6 +244,7 @@ class Attempt {
     const { transaction } = this.#write
     const rowOps = left.filter(({ op }) => tables.has(op.t))
     await this.#applyToRows(rowOps, ruling, read)
+    if (rowOps.length > 0) await this.#checkLengths(ruling.judge.maxRecordBytes ?? defaultRecordBytes)
     const rest = left.flatMap(({ op }) => (tables.has(op.t) ? [] : op))
     const locked = await this.#lock(rest)
     this.#locked = locked
@@ -251,7 +254,8 @@ class Attempt {
       const table = this.#tableOf(op)
       if (!lockable.includes(table)) throw tableIsLocked(table)
     }
-    const changed = await takeChanges(this.#db, lockable)
+    // Room for the transaction's own changes, which may be as many as fit, and for those of others.
+    const changed = await takeChanges(this.#db, lockable, 2)
     if (!changed) throw new RunAgain('tooMany')
     const by = { caller: transaction?.caller, tx: transaction?.id }
     const rows = storedOf(changed, locked.position.head, at, { ...by, befores: this.#befores })
@@ -294,6 +298,18 @@ class Attempt {
     }
     copies.checks.run()
     await this.#asCaller(undefined, () => sql`set constraints all immediate`.execute(this.#db))
+  }
+
+  /** Throws a WriteRejectedError if what the rows have become is too long. */
+  async #checkLengths(maxRecordBytes: number): Promise<void> {
+    const tables = [...this.#options.tables.values()]
+    for (const { t, id } of await measureOwnChanges(this.#db, tables, maxRecordBytes)) {
+      const table = this.#options.tables.get(t)
+      const row = table && (await this.#readRow(table, id))
+      const key = rowKey(t, id)
+      const before = this.#befores.has(key) ? this.#befores.get(key) : await readRecord(this.#db, t, id)
+      if (row) checkSize(maxRecordBytes, { t, id }, before?.p, row.p)
+    }
   }
 
   /** As {@link #refusing}, under the role of the caller if there is one. */

@@ -1,0 +1,131 @@
+import { describe, expect, test } from 'vitest'
+import { ownPostgres } from '../support/own-postgres.ts'
+import { kinds, openTeam, type Team } from './team.ts'
+
+const postgres = ownPostgres()
+
+const documents = [
+  `create table documents (
+    id text primary key, team_id text not null, price numeric, prices numeric[], content jsonb, text text
+  )`,
+]
+const documentTables = {
+  Document: {
+    table: 'documents',
+    id: 'id',
+    owner: 'team_id',
+    fields: ['price', 'prices', 'content', 'text'],
+  },
+}
+
+const tooLarge = { error: { code: 'too_large' } }
+
+/** Resolves once all changes are recorded. */
+async function recorded(team: Team): Promise<void> {
+  // The first request opens the tables.
+  await team.rows('ann')
+  await expect.poll(() => team.run('select from instep_change'), { timeout: 30_000 }).toEqual([])
+}
+
+describe.each(kinds)('what one write may cost, on %s', (kind) => {
+  const open = () =>
+    openTeam(kind, { postgres, name: 'limits', schema: documents, log: { tables: documentTables } })
+  const openIssues = () => openTeam(kind, { postgres, name: 'cascade' })
+  const update = (id: string, p: object) => ({ op: 'u', t: 'Document', id, p })
+
+  test('a short text cannot become a number of many digits', async () => {
+    const team = await open()
+    await team.run("insert into documents (id, team_id) values ('d', 'red')")
+    const invalid = { error: { code: 'invalid' } }
+    expect(await team.send('ann', [update('d', { price: '1e131071' })])).toMatchObject(invalid)
+    expect(await team.send('ann', [update('d', { price: '1e-16000' })])).toMatchObject(invalid)
+    expect(await team.send('ann', [update('d', { prices: ['1', '1E+131071'] })])).toMatchObject(invalid)
+    expect(await team.send('ann', [update('d', { price: '1.5e20', prices: ['-2'] })])).not.toHaveProperty(
+      'error',
+    )
+    const [row] = await team.rows('ann')
+    expect(row?.p.price).toBe('150000000000000000000')
+    await team.close()
+  })
+
+  test('a record that a trigger makes longer than `maxRecordBytes` is too large', async () => {
+    const team = await open()
+    await team.run(
+      "insert into documents (id, team_id) values ('d', 'red')",
+      `create function grow() returns trigger language plpgsql as $$ begin
+        if new.price is not null then new.text = repeat('x', 1100000); end if; return new; end $$`,
+      'create trigger grow before update on documents for each row execute function grow()',
+    )
+    expect(await team.send('ann', [update('d', { price: '1' })])).toMatchObject(tooLarge)
+    expect(await team.send('ann', [update('d', { text: 'short' })])).not.toHaveProperty('error')
+    expect(await team.run('select price from documents')).toEqual([{ price: null }])
+    await team.close()
+  })
+
+  test('a record that is too long already may become shorter', async () => {
+    const team = await open()
+    await team.run("insert into documents (id, team_id, text) values ('d', 'red', repeat('x', 1200000))")
+    expect(await team.send('ann', [update('d', { content: 'x'.repeat(9) })])).toMatchObject(tooLarge)
+    const text = 'x'.repeat(1_000_000)
+    expect(await team.send('ann', [update('d', { text })])).not.toHaveProperty('error')
+    await team.close()
+  })
+
+  test('a removal with 10 500 rows by cascade is too large, and is not made', async () => {
+    const team = await openIssues()
+    await team.run(
+      "insert into issues (id, team_id, title) values ('i', 'red', 'First'), ('j', 'red', 'Second')",
+      "insert into comments (team, issue, text) select 'red', 'i', 'One of many' from generate_series(1, 10500)",
+    )
+    await recorded(team)
+    expect(await team.send('ann', [{ op: 'd', t: 'Issue', id: 'i' }])).toMatchObject(tooLarge)
+    expect(await team.send('ann', [{ op: 'd', t: 'Issue', id: 'j' }])).not.toHaveProperty('error')
+    expect(await team.run('select id from issues')).toEqual([{ id: 'i' }])
+    await team.close()
+  })
+
+  test.runIf(kind === 'PostgreSQL')(
+    '`remove` removes an owner with a record whose cascade is too large',
+    async () => {
+      const team = await openIssues()
+      await team.run(
+        "insert into issues (id, team_id, title) values ('i', 'red', 'First')",
+        "insert into comments (team, issue, text) select 'red', 'i', 'One of many' from generate_series(1, 10500)",
+      )
+      await recorded(team)
+      await team.service.remove({ owner: 'red' })
+      expect(await team.run('select id from issues')).toEqual([])
+      expect(await team.rows('ann')).toEqual([])
+      await team.close()
+    },
+    60_000,
+  )
+
+  test('changes of 9 documents of 1 MB are too large together', async () => {
+    const team = await open()
+    await team.run(
+      "insert into documents (id, team_id, text) select 'd' || n, 'red', repeat('x', 1000000) from generate_series(1, 9) n",
+    )
+    await recorded(team)
+    const updates = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => update(`d${n}`, { price: '1' }))
+    expect(await team.send('ann', updates)).toMatchObject(tooLarge)
+    expect(await team.send('ann', updates.slice(0, 5))).not.toHaveProperty('error')
+    await team.close()
+  }, 240_000)
+
+  test('many changes of others that wait count for no transaction', async () => {
+    const team = await openIssues()
+    await team.run("insert into issues (id, team_id, title) values ('i', 'red', 'First')")
+    const [, result] = await Promise.all([
+      team.run(
+        "insert into comments (team, issue, text) select 'red', 'i', 'One of many' from generate_series(1, 10500)",
+      ),
+      team.send('ann', [{ op: 'u', t: 'Issue', id: 'i', p: { size: 1 } }]),
+    ])
+    expect(result).not.toHaveProperty('error')
+    expect(await team.send('ann', [{ op: 'u', t: 'Issue', id: 'i', p: { size: 2 } }])).not.toHaveProperty(
+      'error',
+    )
+    await team.close()
+  })
+})
