@@ -69,6 +69,8 @@ export interface SyncServiceOptions {
    * 1_048_576
    */
   readonly maxBufferedBytes?: number | undefined
+  /** The maximum number of open sockets of one user. @default 100 */
+  readonly maxSockets?: number | undefined
   /** The maximum length of a request body, in bytes. @default 1_048_576 */
   readonly maxBodyBytes?: number | undefined
   /** The maximum number of transactions in one request. @default 100 */
@@ -154,6 +156,7 @@ export const expected: {
   heartbeatMs: limit,
   recheckMs: limit,
   maxBufferedBytes: limit,
+  maxSockets: limit,
   maxBodyBytes: limit,
   maxTransactions: limit,
   maxOps: limit,
@@ -189,6 +192,7 @@ export function resolveOptions(options: SyncServiceOptions): ResolvedOptions {
     heartbeatMs: 15_000,
     recheckMs: 60_000,
     maxBufferedBytes: 1_048_576,
+    maxSockets: 100,
     maxBodyBytes: 1_048_576,
     maxTransactions: 100,
     maxOps: maxOps,

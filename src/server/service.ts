@@ -101,7 +101,7 @@ export function createServiceWith(
   const resolved = resolveOptions(options)
   const { retention } = options
   const { database, ownerField, models, maxRecordBytes, path, clock, random, logger, onCommit } = resolved
-  const { heartbeatMs, recheckMs, maxBufferedBytes } = resolved
+  const { heartbeatMs, recheckMs, maxBufferedBytes, maxSockets } = resolved
   const log = typeof database === 'string' ? new MemoryLog({ clock, random, retention }) : database
   const judge = ownershipJudge({ ownerField, models, maxRecordBytes })
   const listenerFor = (by?: CommittedBy) => onCommit && commitListener(onCommit, logger, by)
@@ -122,7 +122,7 @@ export function createServiceWith(
       listenerFor,
       draining: () => draining || closed,
       stopping: () => closed,
-      sockets: () => hub.size,
+      sockets: (userId) => (userId === undefined ? hub.size : hub.sizeOf(userId)),
     }).catch((error: unknown) => {
       // Try again with the next request: a missing package may be installed meanwhile.
       app = undefined
@@ -130,7 +130,13 @@ export function createServiceWith(
     })
     return app
   }
-  const hub = new Hub({ ...shared, clock, random, limits: { heartbeatMs, recheckMs, maxBufferedBytes } })
+  const hub = new Hub({
+    ...shared,
+    clock,
+    random,
+    limits: { heartbeatMs, recheckMs, maxBufferedBytes },
+    maxSockets,
+  })
 
   const service: SyncService = {
     path,

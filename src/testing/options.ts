@@ -49,6 +49,7 @@ export const mockChecks = {
   heartbeatMs: ofService,
   recheckMs: ofService,
   maxBufferedBytes: ofService,
+  maxSockets: ofService,
   maxBodyBytes: ofService,
   maxTransactions: ofService,
   maxOps: ofService,

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { GroupQueue } from '../../src/server/log/sql/group-queue.ts'
+import { GroupQueue } from '../../src/server/log/group-queue.ts'
 import { settle, VirtualClock } from '../support/virtual.ts'
 
 /** Doubles numbers, in groups that it keeps. One group that holds `bad` fails. */

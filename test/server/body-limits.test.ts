@@ -2,12 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { bearerToken } from '../../src/server/index.ts'
 import { insert, serviceOf } from './harness.ts'
 
-const maxBodyBytes = 1_000
+const maxBodyBytes = 4_000
 
 /** A service whose users send bodies that lack their last byte until they are told to send it. */
-function setUp() {
+function setUp(options: Parameters<typeof serviceOf>[0] = {}) {
   const { ask, clock } = serviceOf({
     maxBodyBytes,
+    ...options,
     authenticate: async (request) => ({ userId: bearerToken(request) ?? '' }),
   })
   let transactions = 0
@@ -63,22 +64,35 @@ describe('request bodies that are not complete', () => {
     },
   )
 
-  test('are refused if there are too many of all users together', async () => {
+  test('are refused if there are too many long ones of all users together, and short ones are not', async () => {
     const { send, whole, clock } = setUp()
-    const open = Array.from({ length: 32 }, (_, n) => send(`user ${n % 8}`.replace(' ', '')))
+    const open = Array.from({ length: 24 }, (_, n) => send(`user${n}`))
     await clock.advance(0)
     const refused = await whole('ann')
     expect(refused.status).toBe(503)
     expect(refused.headers.get('Retry-After')).toBe('1')
+    expect((await whole('ann', 200)).status).toBe(200)
     for (const { finish } of open) finish()
     await Promise.all(open.map(({ answer }) => answer))
     expect((await whole('ann')).status).toBe(200)
   })
 
+  test('leave room for others: when many are under way, each user may have one', async () => {
+    const { send, whole, clock } = setUp()
+    const open = Array.from({ length: 17 }, (_, n) => send(`user${n % 6}`))
+    await clock.advance(0)
+    expect((await whole('user5')).status).toBe(429)
+    expect((await whole('ann')).status).toBe(200)
+    for (const { answer, finish } of open) {
+      finish()
+      expect((await answer).status).toBe(200)
+    }
+  })
+
   test('are ended with their connection if they do not arrive in time', async () => {
     const { send, whole, clock } = setUp()
     const open = [1, 2, 3, 4].map(() => send('ann'))
-    await clock.advance(30_100)
+    await clock.advance(30_400)
     for (const { answer } of open) {
       const response = await answer
       expect(response.status).toBe(408)
@@ -91,8 +105,29 @@ describe('request bodies that are not complete', () => {
 
 test('short bodies count by their length', async () => {
   const { send, whole, clock } = setUp()
-  const open = Array.from({ length: 10 }, () => send('ann', true, 300))
+  const open = Array.from({ length: 10 }, () => send('ann', true, 1_200))
   await clock.advance(0)
-  expect((await whole('ann', 300)).status).toBe(200)
+  expect((await whole('ann', 1_200)).status).toBe(200)
   for (const { finish } of open) finish()
+})
+
+test('two long bodies of a user are decided about at once: the others wait, and nobody else does', async () => {
+  const begun: string[] = []
+  let allow = () => {}
+  const allowed = new Promise<void>((resolve) => {
+    allow = resolve
+  })
+  const { whole, clock } = setUp({
+    authorize: async (_, { userId }) => {
+      begun.push(userId)
+      if (userId === 'ann') await allowed
+      return undefined
+    },
+  })
+  const own = [1, 2, 3, 4].map(() => whole('ann'))
+  await clock.advance(0)
+  expect((await whole('bob')).status).toBe(200)
+  expect(begun).toEqual(['ann', 'ann', 'bob'])
+  allow()
+  for (const answer of own) expect((await answer).status).toBe(200)
 })

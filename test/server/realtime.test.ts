@@ -443,3 +443,22 @@ describe('the expiry of the credentials', () => {
     await service.close()
   })
 })
+
+describe('the sockets of one user', () => {
+  test('are refused beyond `maxSockets`, also if they are requested at once, and those of others are not', async () => {
+    const { service, connect } = serviceOf({ maxSockets: 2 })
+    const sockets = await Promise.all([connect(), connect(), connect()])
+    expect(sockets.filter(({ closed }) => closed === undefined)).toHaveLength(2)
+    const refused = await service.upgrade(requestTo('ws', 'ann'))
+    expect(refused).toMatchObject({ status: 429 })
+    expect((await connect('bob')).closed).toBeUndefined()
+  })
+
+  test('can be opened again once others have closed', async () => {
+    const { connect } = serviceOf({ maxSockets: 1 })
+    const first = await connect()
+    expect((await connect()).closed).toEqual([1013, 'too_many_requests'])
+    first.gone()
+    expect((await connect()).closed).toBeUndefined()
+  })
+})

@@ -8,16 +8,16 @@ import type { Metrics } from '../ops/metrics.ts'
 import type { RateLimit } from '../ops/rate-limit.ts'
 import { loadPeer } from '../optional-peer.ts'
 import { methodNotAllowed, pageHeaders, sendFailure, sendJson } from './answer.ts'
-import { BodyLimits, type Reserve } from './body-limits.ts'
+import { BodyLimits, type BodyUse } from './body-limits.ts'
 import { type DecideOptions, decide } from './decide.ts'
 import { type App, type AppContext, type Env, endpointOf } from './env.ts'
-import { Failure, unavailable } from './failure.ts'
+import { Failure, tooManyRequests, unavailable } from './failure.ts'
 import { health, positionReader } from './health.ts'
 import { type IdentifyOptions, identify } from './identify.ts'
 import { bodyOf, documentText } from './json-body.ts'
 import { limitRate } from './limit-rate.ts'
 import { observe } from './observe.ts'
-import { readJsonBody } from './read-body.ts'
+import { parseBody, readBody } from './read-body.ts'
 import { readTransactions, type TransactionLimits } from './read-transactions.ts'
 import { requestIds } from './request-id.ts'
 import { type BeginStream, UserReads } from './user-reads.ts'
@@ -36,8 +36,10 @@ export interface AppOptions extends IdentifyOptions, DecideOptions, TransactionL
   readonly callerOf: (caller: Caller) => string
   readonly metrics: Metrics | undefined
   readonly rateLimit: RateLimit | undefined
-  /** The number of open sockets. */
-  readonly sockets: () => number
+  /** The number of open sockets, of all users or of one. */
+  readonly sockets: (userId?: string) => number
+  /** The maximum number of open sockets of one user. */
+  readonly maxSockets: number
   /** Whether a load balancer should send requests elsewhere. */
   readonly draining: () => boolean
   /** Whether to refuse every request. */
@@ -152,7 +154,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   app.use(`${path}/bootstrap`, compress({ encoding: 'gzip' }))
   app.on(['GET', 'POST'], `${path}/bootstrap`, async (c) => {
     return reading(c, async (begin) => {
-      const snapshot = await log.snapshot(c.var.identity.owners)
+      const snapshot = await log.snapshot(c.var.identity.owners, c.var.identity.caller.userId)
       return send(c, snapshot, 'rows', { count: snapshot.count, lines: true }, begin)
     })
   })
@@ -180,19 +182,28 @@ export async function createApp(options: AppOptions): Promise<App> {
         { Upgrade: 'websocket' },
       )
     refuseForeign(c)
+    if (options.sockets(c.var.identity.caller.userId) >= options.maxSockets) {
+      throw tooManyRequests(`This user has ${options.maxSockets} open sockets, which is the most.`, 30)
+    }
     c.env.admit(c.var.identity)
     return c.body(null, 204)
   })
 
-  const bodyLimits = new BodyLimits(options.maxBodyBytes)
+  const bodyLimits = new BodyLimits(options.maxBodyBytes, options.clock)
   const waiting = new WaitingOps()
   app.post(`${path}/tx`, async (c) => {
     refuseForeign(c)
-    return bodyLimits.run(c.var.identity.caller.userId, (reserve) => transact(c, reserve))
+    return bodyLimits.run(c.var.identity.caller.userId, async ({ reserve, inTurn }: BodyUse) => {
+      const bytes = await readBody(c.req.raw, {
+        maxBytes: options.maxBodyBytes,
+        reserve,
+        clock: options.clock,
+      })
+      return inTurn(() => transact(c, bytes))
+    })
   })
-  const transact = async (c: AppContext, reserve: Reserve) => {
-    const reading = { maxBytes: options.maxBodyBytes, reserve, clock: options.clock }
-    const txs = readTransactions(await readJsonBody(c.req.raw, reading), options)
+  const transact = async (c: AppContext, bytes: Uint8Array) => {
+    const txs = readTransactions(parseBody(bytes), options)
     let current: Promise<Position> | undefined
     const history = async () => {
       current ??= log.position()

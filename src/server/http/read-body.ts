@@ -16,16 +16,19 @@ export interface ReadBodyOptions {
 }
 
 /**
- * Reads the body of `request` as JSON. Throws a {@link Failure} if the body is longer than `maxBytes`, compressed, or
- * not JSON, or if it does not arrive in time. The length is checked before parsing, by `Content-Length` and by the
- * bytes that arrive.
+ * Reads the body of `request`. Throws a {@link Failure} if the body is longer than `maxBytes` or compressed, or if it
+ * does not arrive in time. The length is checked by `Content-Length` and by the bytes that arrive.
  */
-export async function readJsonBody(request: Request, options: ReadBodyOptions): Promise<unknown> {
+export async function readBody(request: Request, options: ReadBodyOptions): Promise<Uint8Array> {
   const encoding = request.headers.get('Content-Encoding') ?? 'identity'
   if (encoding.toLowerCase() !== 'identity') {
     throw new Failure(415, 'unsupported_encoding', 'The body must be sent without a `Content-Encoding`.')
   }
-  const bytes = await readBytes(request, options)
+  return readBytes(request, options)
+}
+
+/** Parses a body. Throws a {@link Failure} if it is not JSON. */
+export function parseBody(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {

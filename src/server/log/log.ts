@@ -57,8 +57,11 @@ export interface Log {
    * forgets nothing then.
    */
   forget(owner: string, caller?: string): Promise<boolean>
-  /** All records of `owners`, as wire rows in JSON. No owner is listed twice. */
-  snapshot(owners: readonly string[]): Promise<Snapshot>
+  /**
+   * All records of `owners`, as wire rows in JSON. No owner is listed twice. `caller`: the user who reads, so that users
+   * can take turns.
+   */
+  snapshot(owners: readonly string[], caller?: string): Promise<Snapshot>
   /**
    * The changes that `owners` receive after `since`, as frames in JSON, in the order of their sids. If a later change
    * of the same owner removes the record or replaces it as a whole, an earlier one is left out, or, if a transaction

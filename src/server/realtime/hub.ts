@@ -41,6 +41,8 @@ export interface HubOptions {
   readonly random: Random
   readonly logger: Logger
   readonly limits: ConnectionLimits
+  /** The maximum number of open sockets of one user. */
+  readonly maxSockets: number
   readonly epochOf: (history: string, owners: readonly string[]) => string
   readonly callerOf: (caller: Caller) => string
 }
@@ -54,6 +56,8 @@ export class Hub {
   readonly #audiences = new Audiences()
   /** The open connections, each with the function that takes it out of its audience. */
   readonly #open = new Map<Connection, Unsubscribe>()
+  /** The number of open connections of each user. */
+  readonly #counts = new Map<string, number>()
   #followed: Promise<void> | undefined
   #stop = () => {}
   #cursor = 0
@@ -103,6 +107,11 @@ export class Hub {
     return this.#open.size
   }
 
+  /** The number of open sockets of a user. */
+  sizeOf(userId: string): number {
+    return this.#counts.get(userId) ?? 0
+  }
+
   /**
    * Closes the sockets of all callers for which `match` returns true, as if their credentials had expired. If `match`
    * throws, the error is logged, and the socket is closed so that the client connects and authenticates again. No
@@ -148,17 +157,31 @@ export class Hub {
    * Must not await between reading the cursor for `hello` and adding the connection: a push in between would be lost.
    */
   #join(socket: ServerSocket, { caller, owners }: Identity, again: SocketRequest['again']): void {
-    const { clock, random, limits, epochOf, callerOf } = this.#options
+    const { clock, random, limits, maxSockets, epochOf, callerOf } = this.#options
+    const { userId } = caller
+    // Sockets that are requested at once are not counted when they are admitted.
+    if (this.sizeOf(userId) >= maxSockets) {
+      socket.close(closeCodes.tooSlow, 'too_many_requests')
+      return
+    }
     const connection = new Connection(socket, caller, this.#cursor, clock, limits, () => {
       leave()
       this.#open.delete(connection)
+      this.#count(userId, -1)
     })
     const leave = this.#audiences.add(connection, owners)
     this.#open.set(connection, leave)
+    this.#count(userId, 1)
     socket.addEventListener('close', () => connection.dispose())
     // Check at a random time, so that a change that affects many credentials is not found by all sockets at once.
     connection.watch(again, clock, random.number() * limits.recheckMs)
     connection.hello(epochOf(this.#history, owners), callerOf(caller))
+  }
+
+  #count(userId: string, change: number): void {
+    const count = this.sizeOf(userId) + change
+    if (count > 0) this.#counts.set(userId, count)
+    else this.#counts.delete(userId)
   }
 
   /** Listens before reading the position, so that no hint is missed in between. */

@@ -1,4 +1,5 @@
 import { type ControlledTransaction, type RawBuilder, sql } from 'kysely'
+import { Deferred } from '../../../base/deferred.ts'
 import { separator } from '../separator.ts'
 import { type Int8, toNumber } from './int8.ts'
 
@@ -61,6 +62,7 @@ export interface Source {
  */
 export class SqlCursor implements Cursor {
   readonly #source: Source
+  readonly #ended = new Deferred<void>()
   /** The rows that are fetched, but in no batch yet. */
   #rows: FetchedRow[] = []
   #maxRows = firstRows
@@ -89,6 +91,11 @@ export class SqlCursor implements Cursor {
 
   get holdsConnection(): boolean {
     return this.#open
+  }
+
+  /** Resolves once the resources are released. */
+  get ended(): Promise<void> {
+    return this.#ended.promise
   }
 
   async next(): Promise<string> {
@@ -159,6 +166,7 @@ export class SqlCursor implements Cursor {
     if (!this.#open) return
     this.#open = false
     await this.#source.end()
+    this.#ended.resolve()
   }
 }
 

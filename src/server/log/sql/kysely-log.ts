@@ -8,6 +8,7 @@ import type { TxOp } from '../../../protocol/tx.ts'
 import type { TableCheck } from '../../tables/check-tables.ts'
 import type { TableMappings } from '../../tables/mapping.ts'
 import { Tables } from '../../tables/tables.ts'
+import { GroupQueue } from '../group-queue.ts'
 import type {
   Changes,
   ClientTransaction,
@@ -29,10 +30,10 @@ import { forgetEveryMs, type Retention, verdictHorizonOf } from '../retention.ts
 import { maxRulesMs, RuleRunner } from '../rules.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import type { Outcome, Write } from './group.ts'
-import { GroupQueue } from './group-queue.ts'
 import { forgetIn, readKeys, readOwners, readPage } from './list.ts'
 import {
-  type OpenRead,
+  hasMoreThan,
+  isCurrent,
   openDelta,
   openSnapshot,
   readChanges,
@@ -43,6 +44,7 @@ import {
 import { Reader, type ReaderOptions, type ReadPool } from './reader.ts'
 import { withRetries } from './refusal.ts'
 import { forgettable, forgetVerdicts } from './retention.ts'
+import { type OpenSnapshot, Snapshots } from './snapshots.ts'
 import type { SqlLog, SqlQuery, SqlRow } from './sql-log.ts'
 import { writeIn } from './write.ts'
 
@@ -51,6 +53,12 @@ const maxTrimmed = 10_000
 
 /** How long `position` waits for the log's lock, in ms: less than the caller of `position` waits. */
 const tryLockMs = 1_000
+
+/** A snapshot of more records than this is long. */
+const longSnapshot = 20_000
+
+/** The number of connections for bootstraps, if there is no limit. */
+const defaultReaders = 8
 
 /** How long reads may take to end when the log closes, in ms. */
 const closeMs = 5_000
@@ -84,6 +92,7 @@ export class KyselyLog implements SqlLog {
   /** Writes with ops on attached tables. */
   readonly #tableWrites: GroupQueue<ReportedWrite, Outcome>
   readonly #tables: Tables
+  readonly #snapshots: Snapshots
   /** Runs the commits of this process one after the other, so that they are reported in the order of their sids. */
   readonly #mutex = new Mutex()
   /** The number of reads that wait for a connection, or for their first batch. */
@@ -117,6 +126,15 @@ export class KyselyLog implements SqlLog {
       maxAtOnce: 1,
       lanes: database.maxAppliers,
       lanesOfCaller: Math.ceil(database.maxAppliers / 2),
+    })
+    this.#snapshots = new Snapshots({
+      isLong: (owners) => this.#open('readers', () => hasMoreThan(database.readers, owners, longSnapshot)),
+      open: (owners) => this.#open('readers', () => openSnapshot(database, owners)),
+      isCurrent: (owners, position) => isCurrent(database.followers, database, owners, position),
+      onWait: () => this.#reader.release('readers'),
+      connections: options.maxReaders ?? defaultReaders,
+      clock: options.clock,
+      maxWaitMs: options.maxWaitMs,
     })
     this.#tables = this.#makeTables(options.tables ?? {})
     this.#forgetTimer = new Timer(options.clock, () => void this.#forget())
@@ -166,8 +184,8 @@ export class KyselyLog implements SqlLog {
     return forgetIn(this.#database.writers, owner, caller)
   }
 
-  async snapshot(owners: readonly string[]): Promise<Snapshot> {
-    const read = await this.#open('readers', () => openSnapshot(this.#database, owners))
+  async snapshot(owners: readonly string[], caller?: string): Promise<Snapshot> {
+    const read = await this.#snapshots.open(owners, caller)
     return { ...this.#handOut('readers', read), count: read.count }
   }
 
@@ -379,7 +397,7 @@ export class KyselyLog implements SqlLog {
     if (!this.#closed) this.#forgetTimer.set(forgetEveryMs)
   }
 
-  async #open(pool: ReadPool, open: () => Promise<OpenRead>): Promise<OpenRead> {
+  async #open<T>(pool: ReadPool, open: () => Promise<T>): Promise<T> {
     this.#opening[pool] += 1
     this.#makeRoom(pool)
     try {
@@ -389,7 +407,7 @@ export class KyselyLog implements SqlLog {
     }
   }
 
-  #handOut(pool: ReadPool, { position, cursor }: OpenRead): LogRead {
+  #handOut(pool: ReadPool, { position, cursor }: Pick<OpenSnapshot, 'position' | 'cursor'>): LogRead {
     const batches = this.#reader.read(cursor, pool)
     this.#makeRoom(pool)
     return { ...position, batches }

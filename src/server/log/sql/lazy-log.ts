@@ -60,8 +60,8 @@ export class LazyLog implements Log {
     return (await this.#ready()).forget(owner, caller)
   }
 
-  async snapshot(owners: readonly string[]): Promise<Snapshot> {
-    return (await this.#ready()).snapshot(owners)
+  async snapshot(owners: readonly string[], caller?: string): Promise<Snapshot> {
+    return (await this.#ready()).snapshot(owners, caller)
   }
 
   async delta(owners: readonly string[], since: number): Promise<LogRead> {

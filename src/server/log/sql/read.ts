@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Payload } from '../../../protocol/json.ts'
 import { isStorable, isStorableName } from '../../../protocol/json-copy.ts'
 import type { Changes, Position, StoredRecord } from '../log.ts'
-import { type Cursor, end, type Item, SqlCursor } from './cursor.ts'
+import { end, type Item, SqlCursor } from './cursor.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import { isForgotten, removalText } from './forgotten.ts'
 import { type Int8, toNumber } from './int8.ts'
@@ -17,7 +17,7 @@ export interface OpenRead {
   readonly position: Position
   /** The number of records in a snapshot; 0 for a delta. */
   readonly count: number
-  readonly cursor: Cursor
+  readonly cursor: SqlCursor
 }
 
 export async function readPosition(db: Db, { history }: Pick<SqlDatabase, 'history'>): Promise<Position> {
@@ -43,6 +43,32 @@ export async function readRecord(db: Db, t: string, id: string): Promise<StoredR
     select owner, sid, p from instep_record where t = ${t} and id = ${id}`.execute(db)
   const [row] = rows
   return row && { owner: row.owner, sid: toNumber(row.sid), p: row.p }
+}
+
+/** Whether `owners` have more than `count` records. */
+export async function hasMoreThan(db: Db, owners: readonly string[], count: number): Promise<boolean> {
+  const { rows } = await sql`
+    select from instep_record where owner = any(${stored(owners)}) limit 1 offset ${sql.lit(count)}`.execute(
+    db,
+  )
+  return rows.length > 0
+}
+
+/**
+ * Whether a snapshot of `owners` at `position` is as good as a new one: it holds all their changes, and changes can be
+ * read from there.
+ */
+export async function isCurrent(
+  db: Db,
+  { history }: Pick<SqlDatabase, 'history'>,
+  owners: readonly string[],
+  position: Position,
+): Promise<boolean> {
+  const { rows } = await sql<{ isCurrent: boolean }>`
+    select ${history} = ${position.history} and horizon <= ${position.head}::bigint and not exists (
+      select from instep_log where owner = any(${stored(owners)}) and sid > ${position.head}::bigint
+    ) as "isCurrent" from instep_state ${newestVersion}`.execute(db)
+  return rows[0]?.isCurrent === true
 }
 
 /** The records of `owners`, in the order of their last changes for each owner. */
@@ -121,13 +147,13 @@ function framesOf(owners: readonly string[], from: number, till: number, limit?:
   // each page.
   if (owners.length === 1) {
     return sql`
-      select sid, ${frameText} as item from instep_log l cross join lateral (select ${isCurrent(till)} as is_current) c
+      select sid, ${frameText} as item from instep_log l cross join lateral (select ${isNewest(till)} as is_current) c
       where owner = (${own})[1] and sid > ${from} and sid <= ${till} and (is_current or tx is not null)
       order by sid ${limited}`
   }
   return sql`
     select f.sid, f.item from unnest(${own}) as o(owner) cross join lateral (
-      select sid, ${frameText} as item from instep_log l cross join lateral (select ${isCurrent(till)} as is_current) c
+      select sid, ${frameText} as item from instep_log l cross join lateral (select ${isNewest(till)} as is_current) c
       where owner = o.owner and sid > ${from} and sid <= ${till} and (is_current or tx is not null)
         and (moved_to is null or moved_to <> all(${own}))
       order by sid ${limited}
@@ -144,7 +170,7 @@ const rowText = sql<string>`'{"t":' || to_json(t) || ',"id":' || to_json(id) || 
  * Whether no later change up to `till` removes or replaces the record of the change `l` for its owner: otherwise nobody
  * who asks later may see the change. Uses the index `instep_log_whole`, once for each change.
  */
-function isCurrent(till: number): RawBuilder<boolean> {
+function isNewest(till: number): RawBuilder<boolean> {
   return sql`(
     select 1 from instep_log w where w.t = l.t and w.id = l.id and w.owner = l.owner and w.sid > l.sid
       and w.sid <= ${till} and w.frame->>'op' <> 'u' limit 1

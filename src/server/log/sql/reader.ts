@@ -3,7 +3,7 @@ import { toError } from '../../../base/errors.ts'
 import type { Logger } from '../../../base/logger.ts'
 import { Timer } from '../../../base/timer.ts'
 import type { Cursor } from './cursor.ts'
-import { Spool } from './spool.ts'
+import { Spool, SpoolFile } from './spool.ts'
 
 export interface ReaderOptions {
   readonly clock: Clock
@@ -131,7 +131,7 @@ class Batches {
   spool(): void {
     this.#isSlow = this.#fetching
     if (this.#fetching || this.#ended || this.#cursor instanceof Spool) return
-    this.#cursor = new Spool(this.#cursor)
+    this.#cursor = new SpoolFile(this.#cursor).read()
   }
 
   async abort(): Promise<void> {

@@ -1,5 +1,5 @@
-import type { Clock } from '../../../base/environment.ts'
-import { NetworkError } from '../../../base/errors.ts'
+import type { Clock } from '../../base/environment.ts'
+import { NetworkError } from '../../base/errors.ts'
 
 /** The default of `maxAtOnce`. */
 const defaultAtOnce = 1_000
