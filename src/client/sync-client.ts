@@ -77,6 +77,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
     const { locks } = environment
     const former = movedFrom?.flatMap((address) => formerUrls(address, given.location))
     let looking: Promise<void> | undefined
+    const caller = () => credentials.callerCheck.caller
     const newLife = () => randomName(environment.random)
     // An open connection to a browser's database blocks its deletion.
     const isBrowsers = shared !== undefined && shared.locks === given.locks
@@ -105,7 +106,8 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
       name,
       openDatabase: async (leads) => {
         if (!disk || !moved) return noDatabase
-        const database = await openDatabase({ ...environment, store: disk, name, models, leads, newLife })
+        const options = { ...environment, store: disk, name, models, leads, newLife, caller }
+        const database = await openDatabase(options)
         if (leads) looking ??= takeOver(moved, database)
         if (former) await looking
         return database

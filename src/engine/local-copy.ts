@@ -60,6 +60,8 @@ export interface CopyListener {
    * `delta.since` on.
    */
   received(delta: DeltaMessage): void
+  /** The stored data is another user's than the data in memory, which is gone. */
+  otherUser(): void
   /** After a restore or a load, `ops` turned out to be updates of records that do not exist here. */
   unknownRecords(ops: readonly RowOp[]): void
 }
@@ -139,7 +141,7 @@ export class LocalCopy {
   /** Restores the data from the open disk. Never rejects: if the store fails, the copy is in memory only. */
   async restore(): Promise<void> {
     try {
-      this.callerCheck.caller = (await this.disk.database.readCaller()) ?? this.callerCheck.caller
+      await this.#readCaller()
       if (!this.#position) await this.#restore()
     } catch (error) {
       this.disk.suspend(toStorageError(error))
@@ -165,9 +167,9 @@ export class LocalCopy {
     if (!this.#position) return this.restore()
     try {
       const { database } = this.disk
-      const [stored, caller] = await Promise.all([database.position(), database.readCaller()])
       // The previous leader has stored the data, and with it the owner of the data.
-      this.callerCheck.caller = caller ?? this.callerCheck.caller
+      const [stored] = await Promise.all([database.position(), this.#readCaller()])
+      if (!this.#position) return this.restore()
       if (!stored || isOtherEpoch(this.#position, stored.epoch)) this.disk.lose()
       else {
         this.#name = stored.copy
@@ -183,6 +185,7 @@ export class LocalCopy {
    * is older than memory and does not continue it: read it later. Rejects with a StorageError if it cannot be read.
    */
   async readStored(): Promise<SyncResult | undefined> {
+    await this.#readCaller()
     const { confirmed: since, epoch } = this.#position ?? {}
     if (since === undefined) return this.#readAll()
     const stored = await this.disk.database.since({ sid: since, epoch }, this.#name)
@@ -266,6 +269,7 @@ export class LocalCopy {
     const parts =
       this.#bridged === undefined ? partsOf(delta, asked.since) : [{ ...delta, since: asked.since }]
     for (const part of parts) {
+      this.callerCheck.check(delta.caller)
       const outcome = this.take(part, { ...asked, since: part.since })
       if (outcome?.reset) return outcome.reset
       if (outcome) onPart(outcome)
@@ -297,6 +301,8 @@ export class LocalCopy {
       this.#lazy.resume()
       return false
     }
+    // The database may have been opened during the download, and be another user's.
+    this.callerCheck.check(head.caller)
     this.#storedTo = undefined
     this.#name = replaced === 'stored' ? pages.copy : undefined
     const { confirmed: sid, epoch } = this.#position ?? {}
@@ -351,9 +357,21 @@ export class LocalCopy {
     } else this.#continue(since)
   }
 
-  /** Stores the user who owns the data. Call before storing the data. Never rejects. */
+  /** Stores the user who owns the data now, though there may be no data to store. Never rejects. */
   #storeCaller(): Promise<void> {
-    return this.disk.database.storeCaller(this.callerCheck.caller).catch(() => {})
+    return this.disk.database.storeCaller().catch(() => {})
+  }
+
+  /** Reads who owns the stored data. If that is another user, removes the data from memory. */
+  async #readCaller(): Promise<void> {
+    const caller = await this.disk.database.readCaller()
+    if (caller === undefined) return
+    if (this.callerCheck.isOther(caller)) {
+      this.#position = undefined
+      this.#replica.swap(this.#replica.stage(), [])
+      this.#options.listener.otherUser()
+    }
+    this.callerCheck.adopt(caller)
   }
 
   /** Reads the stored data into a second copy. */

@@ -1,4 +1,5 @@
 import type { CopyListener } from './local-copy.ts'
+import { openAgain } from './on-push.ts'
 import type { Parts } from './parts.ts'
 
 /** Handles the events of the data in memory. */
@@ -20,6 +21,7 @@ export function onData(parts: Parts): CopyListener {
     },
     restored: (repair) => parts.fetcher.restored(repair),
     diverged: () => parts.schedule.dispatch('want'),
+    otherUser: () => openAgain(parts),
     unknownRecords(ops) {
       if (parts.fetcher.noteUnknown(ops)) parts.schedule.dispatch('want')
     },

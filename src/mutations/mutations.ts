@@ -122,8 +122,10 @@ export class Mutations {
       if (change.put) await this.transactions.storeUnstored(write)
       return write(change)
     })
+    const { callerCheck } = options.credentials
     const shared = {
       ...options,
+      callerCheck,
       optimisticUpdates: new OptimisticUpdates({ replica, outbox }),
       clock: environment.clock,
       ids: createIds(environment.clock, environment.random),
@@ -146,7 +148,6 @@ export class Mutations {
     const sender = new Sender({
       ...shared,
       review: (...args) => maker.review(...args),
-      callerCheck: options.credentials.callerCheck,
       listener: acknowledgements,
     })
     this.#scheduler = new Schedule<boolean>({

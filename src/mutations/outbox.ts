@@ -172,16 +172,17 @@ export class Outbox {
 
   /**
    * The transactions to send in the next request, at most `limit`. A transaction that is not durable yet blocks all
-   * later ones. So does an undo if the data does not contain the change that it takes back.
+   * later ones. So does an undo if the data does not contain the change that it takes back. Leaves out transactions of
+   * other users than `caller`.
    */
-  batch(codec: TxCodec, limit: number): readonly LocalTransaction[] {
+  batch(codec: TxCodec, limit: number, caller: string | undefined): readonly LocalTransaction[] {
     this.#waitsForData = false
     const batch: LocalTransaction[] = []
     const ids = new Set<string>()
     let chars = 0
     for (const transaction of this.#all.values()) {
       if (transaction.state === 'writing' || batch.length + 1 > limit) break
-      if (transaction.state !== 'queued') continue
+      if (transaction.state !== 'queued' || (transaction.record.caller ?? caller) !== caller) continue
       this.#waitsForData = this.#isEarly(transaction)
       if (this.#waitsForData) break
       const wire = wireOf(transaction)

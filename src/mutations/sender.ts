@@ -76,10 +76,10 @@ export class Sender {
    * queued again.
    */
   async flush(signal: AbortSignal): Promise<void> {
-    const { outbox, codec } = this.#options
+    const { outbox, codec, callerCheck } = this.#options
     let limit = codec.maxTransactions ?? maxTransactions
     while (!outbox.mayDiffer) {
-      const batch = outbox.batch(codec, limit)
+      const batch = outbox.batch(codec, limit, callerCheck.caller)
       if (batch.length === 0) return
       if (!(await this.#send(batch, signal))) limit = Math.ceil(batch.length / 2)
     }

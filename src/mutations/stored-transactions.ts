@@ -2,6 +2,7 @@ import type { ErrorReporter } from '../base/error-reporter.ts'
 import { ClosedError, RejectedError, StorageError, toError } from '../base/errors.ts'
 import { migrateOp, migrateRow } from '../models/migrate.ts'
 import type { Models } from '../models/models.ts'
+import type { CallerCheck } from '../network/caller-check.ts'
 import type { Disk } from '../persistence/disk.ts'
 import {
   isEnd,
@@ -31,6 +32,7 @@ export interface StoredTransactionsOptions {
   readonly host: TransactionHost
   readonly rollback: Rollback
   readonly models: Models
+  readonly callerCheck: CallerCheck
   readonly acknowledgements: Acknowledgements
   readonly reporter: Pick<ErrorReporter, 'error'>
   readonly listener: Pick<RollbackListener, 'queued'>
@@ -242,7 +244,9 @@ export class StoredTransactions {
 
   #add(records: readonly OutboxRecord[]): void {
     const { use, outbox, optimisticUpdates, host, rollback, models, listener } = this.#options
-    const { acknowledgements } = this.#options
+    const { acknowledgements, callerCheck } = this.#options
+    // The transactions belong to the user who has made them, even if nothing else on the disk says who that is.
+    for (const { caller } of records) callerCheck.isOther(caller)
     const faults = new Map<LocalTransaction, RejectedError>()
     const added = records.flatMap((record) =>
       outbox.knows(record.id) ? [] : (acknowledgements.endIfShown(record) ?? []),

@@ -6,6 +6,7 @@ import { type ClosedError, ConfigurationError, type SyncError, toStorageError } 
 import type { Ids } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Models } from '../models/models.ts'
+import type { CallerCheck } from '../network/caller-check.ts'
 import { endOf, type OutboxRecord } from '../persistence/outbox.ts'
 import type { RowSource } from '../protocol/fold.ts'
 import { maxOps } from '../protocol/tx.ts'
@@ -35,6 +36,7 @@ export interface TransactionMakerOptions {
   /** The rows with all optimistic updates. Throws for types that are not loaded. */
   readonly rows: RowSource
   readonly models: Models
+  readonly callerCheck: CallerCheck
   /** The position of the local data; `undefined` until there is data. */
   readonly position: () => DataPosition | undefined
   readonly ended: () => ClosedError | undefined
@@ -241,6 +243,7 @@ export class TransactionMaker implements TransactionHost, UndoHost {
       at: clock.now(),
       ...this.#position(),
       version: models.version,
+      caller: this.#options.callerCheck.caller,
       retryOf: rejected?.id,
       undoes: undoes?.id,
     }

@@ -20,6 +20,12 @@ export class CallerCheck {
     return caller !== undefined && caller !== this.caller
   }
 
+  /** The data on the disk belongs to `caller`. */
+  adopt(caller: string): void {
+    if (caller !== this.caller) this.#readWith = undefined
+    this.caller = caller
+  }
+
   /** Throws an UnauthenticatedError of code `other_user` if a response is for another caller. */
   check(caller: string | undefined): void {
     if (caller !== undefined) this.#refuseIf(this.isOther(caller))

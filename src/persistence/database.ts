@@ -51,8 +51,11 @@ export interface Database {
    * the name is kept when the data is dropped.
    */
   readCaller(): Promise<string | undefined>
-  /** Stores `caller`, unless the same name is already stored. Rejects with a StorageError. */
-  storeCaller(caller: string | undefined): Promise<void>
+  /**
+   * Stores the name now, unless it is stored already. Every write of data stores it, too. Rejects with a StorageError;
+   * of code `fenced` if the database belongs to another user.
+   */
+  storeCaller(): Promise<void>
   /** Begins a new generation of pages. The current generation stays complete until `commit`. */
   snapshot(): Promise<SnapshotWriter>
   /**

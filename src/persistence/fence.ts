@@ -1,4 +1,5 @@
 import { StorageError, toStorageError } from '../base/errors.ts'
+import { epochAndCallerOf } from '../protocol/guards.ts'
 import type { StoreConnection, StoreTransaction, Table } from '../storage/store.ts'
 import { isOtherFormat, metaKeys } from './format.ts'
 
@@ -11,6 +12,9 @@ const follower = -1
 /** Returns a random name for the life of a new database: see `Database.signOut`. `undefined`: lives have no names. */
 export type NewLife = (() => string) | undefined
 
+/** Returns the owner of this client's data, as the service names the user; `undefined` while that is not known. */
+export type Caller = () => string | undefined
+
 /** A connection to the database. Only the leader can write data, until another client raises the fence. */
 export class FencedConnection {
   readonly #connection: StoreConnection
@@ -18,13 +22,17 @@ export class FencedConnection {
   #fence: number
   #raising: ReturnType<typeof raiseFence> | undefined
   readonly #newLife: NewLife
+  readonly #caller: Caller
+  /** The owner that the database has. While this connection has the fence, nobody else stores another one. */
+  #storedCaller: string | undefined
   #life: string | undefined
   #refused: StorageError | undefined
   #writes = 0
 
-  private constructor(connection: StoreConnection, newLife: NewLife, fence = 0) {
+  private constructor(connection: StoreConnection, newLife: NewLife, caller: Caller, fence = 0) {
     this.#connection = connection
     this.#newLife = newLife
+    this.#caller = caller
     this.#fence = fence
   }
 
@@ -32,8 +40,12 @@ export class FencedConnection {
    * Opens `connection` as the leader: raises the fence, which locks out the previous leader. If there is no room to
    * store the new fence, the connection can still read.
    */
-  static async lead(connection: StoreConnection, newLife: NewLife): Promise<FencedConnection> {
-    const database = new FencedConnection(connection, newLife)
+  static async lead(
+    connection: StoreConnection,
+    newLife: NewLife,
+    caller: Caller,
+  ): Promise<FencedConnection> {
+    const database = new FencedConnection(connection, newLife, caller)
     await database.ensureRaised().catch(async (error) => {
       database.#refused = toStorageError(error)
       if (database.#refused.code !== 'quota') throw error
@@ -43,8 +55,12 @@ export class FencedConnection {
   }
 
   /** Opens `connection` as a follower: every write of data rejects with code `fenced`. */
-  static async follow(connection: StoreConnection, newLife: NewLife): Promise<FencedConnection> {
-    const database = new FencedConnection(connection, newLife, follower)
+  static async follow(
+    connection: StoreConnection,
+    newLife: NewLife,
+    caller: Caller,
+  ): Promise<FencedConnection> {
+    const database = new FencedConnection(connection, newLife, caller, follower)
     const life = await database.read([], readLife)
     const options = { tables: ['meta'], mode: 'write' } as const
     database.#life = life ?? (await connection.transaction(options, (tx) => ensureLife(tx, newLife)))
@@ -85,20 +101,30 @@ export class FencedConnection {
     return this.#writes
   }
 
+  /** Whether the database has the owner of the data, as far as this client knows the owner. */
+  get isCallerStored(): boolean {
+    const caller = this.#caller()
+    return caller === undefined || caller === this.#storedCaller
+  }
+
   /**
-   * Runs `body` in one write transaction. Rejects with a StorageError of code `fenced` if another client has raised the
-   * fence.
+   * Runs `body` in one write transaction, which also stores the owner of the data. Rejects with a StorageError of code
+   * `fenced` if another client has raised the fence, or if the database belongs to another user.
    */
   async write<T>(tables: readonly Table[], body: (tx: StoreTransaction) => T | Promise<T>): Promise<T> {
     this.#writes += 1
     // If the fence is raised, begin the transaction in this turn: the disk then works while the delta is applied in
     // memory.
     if (this.#fence <= 0) await this.ensureRaised()
-    return this.#connection.transaction({ tables: ['meta', ...tables], mode: 'write' }, async (tx) => {
+    const caller = this.#caller()
+    const options = { tables: ['meta', ...tables], mode: 'write' } as const
+    const written = await this.#connection.transaction(options, async (tx) => {
       // Compare the fence while `body` reads. If the comparison throws, the store undoes the writes of `body`.
-      const [, result] = await Promise.all([this.#compare(tx), body(tx)])
+      const [, , result] = await Promise.all([this.#compare(tx), this.#own(tx, caller), body(tx)])
       return result
     })
+    this.#storedCaller = caller
+    return written
   }
 
   read<T>(tables: readonly Table[], body: (tx: StoreTransaction) => Promise<T>): Promise<T> {
@@ -112,6 +138,14 @@ export class FencedConnection {
     await this.#connection.transaction(data, drop)
     // Lock out earlier clients: they must not append to data that is gone.
     await this.ensureRaised().catch(() => {})
+  }
+
+  /** Stores `caller` with the data, unless the database has another owner. */
+  async #own(tx: StoreTransaction, caller: string | undefined): Promise<void> {
+    if (caller === undefined || caller === this.#storedCaller) return
+    const stored = await readCaller(tx)
+    if (stored !== undefined && stored !== caller) throw takenOver()
+    tx.put('meta', metaKeys.caller, caller)
   }
 
   async #compare(tx: StoreTransaction): Promise<void> {
@@ -146,6 +180,11 @@ function raiseFence(
 export async function readLife(tx: StoreTransaction): Promise<string | undefined> {
   const life = await tx.get('meta', metaKeys.life)
   return typeof life === 'string' ? life : undefined
+}
+
+/** Resolves with the stored owner of the data. */
+export async function readCaller(tx: StoreTransaction): Promise<string | undefined> {
+  return epochAndCallerOf({ caller: await tx.get('meta', metaKeys.caller) }).caller
 }
 
 /** Resolves with the life of the database. If none is stored, stores a new one, provided that lives have names. */

@@ -1,13 +1,12 @@
 import type { Clock, Lifecycle } from '../base/environment.ts'
 import { toStorageError } from '../base/errors.ts'
 import type { MigrationPlan } from '../models/migrate.ts'
-import { epochAndCallerOf } from '../protocol/guards.ts'
 import { openFreezable } from '../storage/freezable.ts'
 import type { Store, StoreConnection, StoreTransaction } from '../storage/store.ts'
 import { checkpoint } from './checkpoint.ts'
 import type { Database, DatabaseSize, Restored, RestoreSink, SnapshotWriter } from './database.ts'
-import { FencedConnection, type NewLife, readLife } from './fence.ts'
-import { metaKeys, sizeOf } from './format.ts'
+import { type Caller, FencedConnection, type NewLife, readCaller, readLife } from './fence.ts'
+import { sizeOf } from './format.ts'
 import { generationsOf } from './generations.ts'
 import { journalOf, readPosition, readSince } from './journal.ts'
 import { type MigratingSink, migratingSink } from './migrate.ts'
@@ -29,6 +28,8 @@ export interface OpenDatabaseOptions {
   readonly leads?: boolean | undefined
   /** Names the life of a new database: see `Database.signOut`. */
   readonly newLife?: NewLife
+  /** Names the owner of this client's data. @default not known */
+  readonly caller?: Caller
   /** The lifecycle of the page. @default the process is never frozen */
   readonly lifecycle?: Lifecycle
 }
@@ -43,15 +44,15 @@ const turnOps = 1_000
  * data of another format. Rejects with a StorageError.
  */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<Database> {
-  const { store, name, lifecycle, leads = true, newLife } = options
+  const { store, name, lifecycle, leads = true, newLife, caller = () => undefined } = options
   let life: string | undefined
   const check = async (tx: StoreTransaction) =>
     life === undefined || life === (await readLife(tx)) ? undefined : signedOut()
   const connection = await openFreezable({ store, name, lifecycle, check })
   try {
-    const fenced = await FencedConnection[leads ? 'lead' : 'follow'](connection, newLife)
+    const fenced = await FencedConnection[leads ? 'lead' : 'follow'](connection, newLife, caller)
     life = fenced.life
-    return databaseIn(connection, fenced, options)
+    return databaseIn(connection, fenced, { ...options, caller })
   } catch (error) {
     connection.close()
     throw error
@@ -61,15 +62,13 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Databa
 function databaseIn(
   connection: StoreConnection,
   database: FencedConnection,
-  { store, clock, leads = true, models = { version: 1, migrate: {} } }: OpenDatabaseOptions,
+  { store, clock, caller, leads = true, models = { version: 1, migrate: {} } }: OpenDatabaseOptions,
 ): Database {
   const { version } = models
   const { life } = database
   const generations = generationsOf(database)
   const journal = journalOf(database)
   let size: DatabaseSize = nothing
-  /** The caller that is stored or being stored. */
-  let caller: string | undefined
   let isCheckpointing = false
 
   const snapshot = async () => {
@@ -109,7 +108,7 @@ function databaseIn(
 
   return {
     kind: store.kind,
-    outbox: openOutbox(connection, life),
+    outbox: openOutbox(connection, life, caller),
     life,
     signOut: (options) => signOut(connection, life, options),
     get size() {
@@ -149,17 +148,10 @@ function databaseIn(
       return Math.max(0, database.fence)
     },
 
-    async readCaller() {
-      caller = epochAndCallerOf({
-        caller: await database.read([], (tx) => tx.get('meta', metaKeys.caller)),
-      }).caller
-      return caller
-    },
+    readCaller: () => database.read([], readCaller),
 
-    async storeCaller(present) {
-      if (present === undefined || present === caller) return
-      caller = present
-      await database.write([], (tx) => tx.put('meta', metaKeys.caller, present))
+    async storeCaller() {
+      if (!database.isCallerStored) await database.write([], () => {})
     },
 
     async append(entry) {

@@ -4,6 +4,7 @@ import { isName, isPayload, isSid } from '../protocol/guards.ts'
 import { isObject, type Payload, readJson } from '../protocol/json.ts'
 import type { Rejection, TxOp } from '../protocol/tx.ts'
 import type { StoreConnection, StoreTransaction, StoreValue, TransactionOptions } from '../storage/store.ts'
+import type { Caller } from './fence.ts'
 import { after, digits } from './format.ts'
 
 /** A transaction in the outbox table. When the transaction has ended, an {@link OutboxEnd} replaces it. */
@@ -57,6 +58,8 @@ export interface OutboxRecord {
   readonly seen?: boolean | undefined
   /** Of a rejected transaction: the reason. */
   readonly error?: Rejection | undefined
+  /** The user who made the transaction, as the service names the user; `undefined` if that was not known. */
+  readonly caller?: string | undefined
   /** The life of the database in which the transaction was stored: see `Database.signOut`. */
   readonly life?: string | undefined
 }
@@ -200,16 +203,21 @@ type Part = readonly [part: keyof typeof over, entry: OutboxEntry]
 
 /**
  * Opens the outbox of a database that is in the life `life`. The fence does not apply to it: every client may store
- * what its user writes.
+ * what its user writes. `caller`: names that user.
  */
-export function openOutbox(connection: StoreConnection, life?: string): OutboxStore {
+export function openOutbox(
+  connection: StoreConnection,
+  life?: string,
+  caller: Caller = () => undefined,
+): OutboxStore {
   const writing = { tables: ['outbox'], mode: 'write', durability: 'strict' } as const
   const transact = <T>(options: TransactionOptions, body: (tx: StoreTransaction) => Promise<T>) =>
     connection.transaction(options, async (tx) => {
       const [, result] = await Promise.all([refuseOtherLife(tx, life), body(tx)])
       return result
     })
-  const textOf = (entry: OutboxEntry) => JSON.stringify({ ...entry, life })
+  const textOf = (entry: OutboxEntry) =>
+    JSON.stringify(isEnd(entry) ? { ...entry, life } : { ...entry, life, caller: entry.caller ?? caller() })
   /**
    * Stores `put` under the keys after `after`. Resolves with the stored records; with `undefined` if a key is taken.
    */

@@ -1,6 +1,7 @@
 import type { Mutation } from './mutation.ts'
 
 const client = 'test/client/other-user.test.ts'
+const owner = 'test/client/owner-of-data.test.ts'
 const logout = 'test/tabs/logout.test.ts'
 const processes = 'test/sqlite/logout.test.ts'
 
@@ -50,9 +51,57 @@ export const callers: readonly Mutation[] = [
     invariant: 44,
     test: client,
     name: 'invariant 44: after a reset and a restart, the owner of the data is still known',
-    file: 'src/persistence/open.ts',
-    from: "tx.put('meta', metaKeys.caller, present)",
+    file: 'src/persistence/fence.ts',
+    from: "tx.put('meta', metaKeys.caller, caller)",
     to: 'undefined',
+  },
+  {
+    invariant: 44,
+    test: owner,
+    name: 'invariant 44: the next user of the device sends nothing of the first one (transaction %s)',
+    file: 'src/mutations/stored-transactions.ts',
+    from: 'callerCheck.isOther(caller)',
+    to: 'void caller',
+  },
+  {
+    invariant: 44,
+    test: owner,
+    name: 'invariant 44: the next user does not replace the data of the first one if the disk refuses one transaction (%s)',
+    file: 'src/persistence/fence.ts',
+    from: 'if (stored !== undefined && stored !== caller) throw takenOver()',
+    to: '',
+  },
+  {
+    invariant: 44,
+    test: owner,
+    name: 'invariant 44: a write that is stored again in an emptied database is not sent for the next user',
+    file: 'src/persistence/outbox.ts',
+    from: 'caller: entry.caller ?? caller()',
+    to: 'caller: undefined',
+  },
+  {
+    invariant: 44,
+    test: owner,
+    name: 'invariant 44: neither user sends what the other one has written',
+    file: 'src/mutations/outbox.ts',
+    from: ' || (transaction.record.caller ?? caller) !== caller',
+    to: '',
+  },
+  {
+    invariant: 44,
+    test: owner,
+    name: 'invariant 44: the client shows the data of the first user only',
+    file: 'src/engine/local-copy.ts',
+    from: 'this.callerCheck.adopt(caller)',
+    to: '',
+  },
+  {
+    invariant: 44,
+    test: owner,
+    name: 'invariant 44: the client shows nothing more of what the socket of the other user brings',
+    file: 'src/engine/on-data.ts',
+    from: 'otherUser: () => openAgain(parts)',
+    to: 'otherUser: () => {}',
   },
   {
     invariant: 44,
@@ -155,8 +204,16 @@ export const callers: readonly Mutation[] = [
     test: 'test/tabs/users.test.ts',
     name: 'invariant 73: a follower that takes the lead knows whose data it is',
     file: 'src/engine/local-copy.ts',
-    from: 'this.callerCheck.caller = caller ?? this.callerCheck.caller',
-    to: '',
+    from: 'Promise.all([database.position(), this.#readCaller()])',
+    to: 'Promise.all([database.position()])',
+  },
+  {
+    invariant: 73,
+    test: 'test/tabs/users.test.ts',
+    name: 'invariant 73: what a follower stores in an emptied database is not sent for the next user',
+    file: 'src/persistence/outbox.ts',
+    from: 'caller: entry.caller ?? caller()',
+    to: 'caller: undefined',
   },
   {
     invariant: 44,

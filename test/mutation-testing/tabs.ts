@@ -82,8 +82,8 @@ export const tabs: readonly Mutation[] = [
     test: 'test/persistence/fence.test.ts',
     name: 'invariant 40: a transaction stays in the outbox if the delta that contains it is refused',
     file: 'src/persistence/fence.ts',
-    from: 'await Promise.all([this.#compare(tx), body(tx)])',
-    to: '[undefined, await body(tx)]',
+    from: 'await Promise.all([this.#compare(tx), this.#own(tx, caller), body(tx)])',
+    to: '[undefined, undefined, await body(tx)]',
   },
   {
     invariant: 40,

@@ -170,9 +170,14 @@ export const planted: readonly PlantedBug[] = [
     within: 60,
     changes: [
       {
-        file: 'src/engine/local-copy.ts',
-        from: 'return this.disk.database.storeCaller(this.callerCheck.caller).catch(() => {})',
-        to: 'return Promise.resolve()',
+        file: 'src/persistence/fence.ts',
+        from: "tx.put('meta', metaKeys.caller, caller)",
+        to: 'undefined',
+      },
+      {
+        file: 'src/persistence/outbox.ts',
+        from: 'caller: entry.caller ?? caller()',
+        to: 'caller: undefined',
       },
     ],
   },

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { VirtualChannels } from '../../src/testing/virtual-channels.ts'
 import { VirtualLifecycle } from '../../src/testing/virtual-environment.ts'
 import { VirtualLocks } from '../../src/testing/virtual-locks.ts'
+import { ClosableStore } from '../support/closable-store.ts'
 import { perOrigin } from '../support/per-origin.ts'
 import { browser, idsIn } from './browser.ts'
 
@@ -28,6 +29,33 @@ test('invariant 73: a follower that takes the lead knows whose data it is', asyn
     error: { code: 'other_user' },
   })
   expect((await server.rows('bob')).map(({ id }) => id)).toEqual(['b0'])
+  await server.close()
+})
+
+test('invariant 73: what a follower stores in an emptied database is not sent for the next user', async () => {
+  const disk = new ClosableStore()
+  const { server, device, open, close } = await browser({
+    store: { ...disk.store, kind: 'durable', shared: perOrigin },
+  })
+  const tokens = { ada: server.token('ada'), bob: server.token('bob') }
+  let user: 'ada' | 'bob' = 'ada'
+  const token = () => tokens[user]
+  device.disconnect()
+  // Opened before there was any data: only the leader hears whose it is.
+  const [leader, follower] = [await open({ token }), await open({ token, visible: false })]
+  device.reconnect()
+  await server.clock.advance(10_000)
+  device.disconnect()
+  await server.clock.until(follower.client.mutate((m) => m.insert('Item', { id: 'a1' })).durable)
+  leader.kill()
+  disk.close('nothing')
+  await server.clock.advance(10_000)
+  await close(follower)
+  device.reconnect()
+  user = 'bob'
+  await open({ token })
+  await server.clock.advance(60_000)
+  expect((await server.rows('bob')).map(({ id }) => id)).toEqual([])
   await server.close()
 })
 
