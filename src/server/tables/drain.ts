@@ -160,7 +160,8 @@ export function storedOf(
       sid += 1
       const { caller, tx } = by ?? {}
       const frame = { sid, t, id, ...change, at, ...(tx !== undefined && { tx }) }
-      entries.push({ sid, owner, movedTo, t, id, caller, tx, last: false, frame })
+      const removed = tx === undefined || after ? undefined : before?.p
+      entries.push({ sid, owner, movedTo, t, id, caller, tx, last: false, frame, removed })
       const record: StoredRecord | undefined = after && { ...after, sid }
       records.set(rowKey(t, id), { t, id, after: record })
     }

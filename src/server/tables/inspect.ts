@@ -12,6 +12,8 @@ export interface FieldColumns {
   readonly column: string
   readonly type: ColumnType
   readonly conversion: Conversion
+  /** Whether only the database sets the column. */
+  readonly isGenerated: boolean
 }
 
 /** A mapping, and the table that it names. */
@@ -21,6 +23,8 @@ export interface MappedTable {
   readonly relation: string
   readonly isPartitioned: boolean
   readonly key: ColumnType
+  /** Whether only the database sets the key. */
+  readonly isKeyGenerated: boolean
   readonly owner: ColumnType
   readonly fields: readonly FieldColumns[]
 }
@@ -41,6 +45,7 @@ interface FoundColumn extends ColumnType {
   readonly isRequired: boolean
   /** Whether the collation of the column treats different texts as equal. */
   readonly isLoose: boolean
+  readonly isGenerated: boolean
 }
 
 /** Why a relation cannot be attached, by its kind in `pg_class`. Only ordinary and partitioned tables can. */
@@ -78,7 +83,7 @@ export async function inspect(db: Db, mapping: TypeMapping): Promise<MappedTable
   const fields = mapping.fields.map(({ field, column, asNumber }) => {
     const type = columnOf(column, `${at}.fields`)
     const conversion = conversionOf(type, { asNumber, jsonFunction: 'instep_json' })
-    if (conversion) return { field, column, type, conversion }
+    if (conversion) return { field, column, type, conversion, isGenerated: type.isGenerated }
     const reason = asNumber
       ? "only an int8 column takes `as: 'number'`"
       : 'no conversion to JSON exists for it'
@@ -87,7 +92,15 @@ export async function inspect(db: Db, mapping: TypeMapping): Promise<MappedTable
   })
   const relation = `${identifier(table.schema)}.${identifier(table.name)}`
   await checkReadable(db, relation, `${at}.table`)
-  return { mapping, relation, isPartitioned: table.kind === 'p', key, owner, fields }
+  return {
+    mapping,
+    relation,
+    isPartitioned: table.kind === 'p',
+    key,
+    isKeyGenerated: key.isGenerated,
+    owner,
+    fields,
+  }
 }
 
 /** The columns of a mapping with their types, to notice when they change. */
@@ -152,7 +165,8 @@ async function findColumns(db: Db, oid: number): Promise<readonly FoundColumn[]>
         select from pg_index i where i.indrelid = a.attrelid and i.indisunique and i.indisvalid and i.indimmediate
           and i.indnkeyatts = 1 and i.indkey[0] = a.attnum and i.indpred is null
       ) as "isKey", a.attnotnull as "isRequired",
-      coalesce((select not collisdeterministic from pg_collation l where l.oid = a.attcollation), false) as "isLoose"
+      coalesce((select not collisdeterministic from pg_collation l where l.oid = a.attcollation), false) as "isLoose",
+      a.attgenerated <> '' or a.attidentity = 'a' as "isGenerated"
     from pg_attribute a cross join lateral (
       with recursive base (oid) as (
         select a.atttypid

@@ -8,12 +8,20 @@ import { decideOn, type StoredVerdict } from '../log/decide-on.ts'
 import { type Draft, draft, hasChanged } from '../log/draft.ts'
 import type { ReadRecord, Ruling, StoredRecord, WriteResult } from '../log/log.ts'
 import { remainingOps } from '../log/remaining-ops.ts'
+import {
+  asStored,
+  type RemovedRecord,
+  readWithRemoved,
+  refuseUnknown,
+  restored,
+} from '../log/removed-record.ts'
 import { RuleFailure, type RuleRunner } from '../log/rules.ts'
 import { changeChecksOf, changesFound, changesOf, type FoundChange } from '../log/sql/changes.ts'
 import type { Db, SqlDatabase } from '../log/sql/database.ts'
-import type { NewVerdict, Outcome, Write } from '../log/sql/group.ts'
+import type { Entry, NewVerdict, Outcome, Write } from '../log/sql/group.ts'
 import { readRecord } from '../log/sql/read.ts'
-import { refuseTooLarge } from '../log/sql/records.ts'
+import { refuseTooLarge, tooLarge } from '../log/sql/records.ts'
+import { readRemoved } from '../log/sql/removed.ts'
 import { type GroupResult, lockAndRead, store } from '../log/sql/write.ts'
 import { AssumedRole } from './assume-role.ts'
 import { changesBetween, type RecordState } from './compare.ts'
@@ -21,7 +29,7 @@ import { lockTables, storedOf, tableIsLocked, takeChanges } from './drain.ts'
 import type { MappedTable } from './inspect.ts'
 import { measureOwnChanges } from './own-changes.ts'
 import { type RefusalOptions, refuseHidden, rejectionOf } from './refuse-op.ts'
-import { checkKey, type RowOp, readRows, writeRow } from './write-row.ts'
+import { checkKey, type RowOp, readRows, restoreRow, writeRow } from './write-row.ts'
 
 export interface TransactOptions {
   readonly database: Pick<SqlDatabase, 'notify' | 'history' | 'pageReads'>
@@ -159,6 +167,8 @@ class Attempt {
   readonly #befores = new Map<string, RecordState | undefined>()
   /** The records outside of attached tables that the rules have read, with the sid of each. */
   readonly #read = new Map<string, { readonly t: string; readonly id: string; readonly sid: number }>()
+  /** The records that the ops restore, by their keys. */
+  #removed: ReadonlyMap<string, RemovedRecord> = new Map()
   #locked: Locked | undefined
   #stored: Omit<GroupResult, 'verdicts'> | undefined
   #own = 0
@@ -180,11 +190,24 @@ class Attempt {
     const { judge, transaction } = this.#write
     const { rules } = transaction ?? {}
     const left = await this.#left()
-    if (!rules) return this.#apply(left, { judge }, this.#reader)
     const ops = left.map(({ op }) => op)
-    return this.#options.runner.run(this.#reader, async (read) =>
-      this.#apply(left, await rules(read, ops), read),
-    )
+    await this.#readRemoved(ops)
+    if (!rules) return this.#apply(left, { judge }, this.#reader)
+    const readAll = readWithRemoved(this.#reader, ops, (op) => this.#removedOf(op))
+    return this.#options.runner.run(readAll, async (read) => this.#apply(left, await rules(read, ops), read))
+  }
+
+  /** Reads the records that `ops` restore. Throws a WriteRejectedError if one is unknown, or if they are too long. */
+  async #readRemoved(ops: readonly TxOp[]): Promise<void> {
+    const { judge, transaction } = this.#write
+    const removed = await readRemoved(this.#db, { ops, judge, ...(transaction && { transaction }) })
+    if (!removed) throw tooLarge()
+    this.#removed = removed
+    for (const op of ops) refuseUnknown(op, this.#removedOf(op))
+  }
+
+  #removedOf(op: TxOp): RemovedRecord | undefined {
+    return op.op === 'i' && op.restores !== undefined ? this.#removed.get(rowKey(op.t, op.id)) : undefined
   }
 
   /** Returns the remaining ops. From here on, nobody else changes the rows that they were compared with. */
@@ -263,9 +286,12 @@ class Attempt {
     const stamp = { at, ...(transaction && { tx: transaction.id }) }
     const remaining = { ops: rest, befores: locked.befores[0] ?? [] }
     const others = await draft(remaining, ruled, rows.head, stamp, read)
-    const entries = others.frames.map(({ owner, movedTo, frame }) => {
-      const { sid, t, id } = frame
-      return { sid, owner, movedTo, t, id, ...by, last: sid === others.sid, frame }
+    const gone = others.records.filter(({ after }) => transaction && after === undefined)
+    const goneKeys = new Set(gone.map(({ t, id }) => rowKey(t, id)))
+    const entries = others.frames.map(({ owner, movedTo, frame }): Entry => {
+      const { sid, t, id, op } = frame
+      const removed = op === 'd' && goneKeys.has(rowKey(t, id)) ? 'stored' : undefined
+      return { sid, owner, movedTo, t, id, ...by, last: sid === others.sid, frame, removed }
     })
     this.#stored = {
       head: others.sid,
@@ -287,9 +313,19 @@ class Attempt {
       const before = touched.has(key) ? await this.#readRow(table, op.id) : befores.row(op)
       touched.add(key)
       const stored: StoredRecord | undefined = before && { ...before, sid: 0 }
-      const prepared = ruling.prepare ? await ruling.prepare(op, stored, read) : op
+      const removed = this.#removedOf(op)
+      const shown = stored ?? asStored(removed)
+      const prepared = restored(ruling.prepare ? await ruling.prepare(op, shown, read) : op, removed)
       const { after, changes } = ruling.judge(stored, prepared, befores.changed(op), copies)
       if (changes.length === 0) continue
+      if (removed) {
+        const asCaller = <T>(run: () => Promise<T>) => this.#asCaller(index, run)
+        const restoring = { op: prepared, index }
+        await this.#refusing({ index }, () =>
+          restoreRow(this.#db, table, restoring, after?.p ?? {}, asCaller),
+        )
+        continue
+      }
       const outcome = { exists: before !== undefined, p: after?.p ?? {} }
       const isWritten = await this.#asCaller(index, () =>
         writeRow(this.#db, table, { op: prepared, index }, outcome),

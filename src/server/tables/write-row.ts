@@ -79,9 +79,51 @@ export async function writeRow(
     for (const { column } of table.fields) if (!values.has(column)) values.set(column, sql`default`)
   }
   if (values.size === 0) return true
-  const set = [...values].map(([column, value]) => sql`${sql.raw(identifier(column))} = ${value}`)
-  const { rows } = await sql`update ${relation} set ${sql.join(set)} where ${key} returning 1`.execute(db)
+  const { rows } = await sql`update ${relation} set ${setOf(values)} where ${key} returning 1`.execute(db)
   return rows.length > 0
+}
+
+/**
+ * Adds the row of a record that an op restores. `asCaller` runs a statement under the role of the caller: columns that
+ * this role may not set are set without it, since their values are not the caller's. Columns that only the database sets
+ * are left to it, except the key.
+ */
+export async function restoreRow(
+  db: Db,
+  table: MappedTable,
+  { op, index }: RowOp,
+  p: Payload,
+  asCaller: <T>(run: () => Promise<T>) => Promise<T>,
+): Promise<void> {
+  const { mapping, fields, key, isKeyGenerated } = table
+  const settable = fields.filter(({ isGenerated }) => !isGenerated)
+  const names = new Set([mapping.ownerField, ...settable.map(({ field }) => field)])
+  const known = Object.fromEntries(Object.entries(p).filter(([field]) => names.has(field)))
+  const values = valuesOf(table, known, op, index)
+  const relation = sql.raw(table.relation)
+  const id = sql`${op.id}::text::${sql.raw(key.cast)}`
+  const others = await asCaller(async () => {
+    const { rows } = await sql<{ column: string }>`
+      select c as column from unnest(${[...values.keys()]}::text[]) as c
+      where not has_column_privilege(${table.relation}::text, c, 'insert')`.execute(db)
+    const denied = new Set(rows.map(({ column }) => column))
+    const own = [...values].filter(([column]) => !denied.has(column))
+    const columns = [mapping.id, ...own.map(([column]) => column)].map((column) =>
+      sql.raw(identifier(column)),
+    )
+    await sql`insert into ${relation} (${sql.join(columns)}) ${isKeyGenerated ? sql`overriding system value` : sql``}
+      values (${sql.join([id, ...own.map(([, value]) => value)])})`.execute(db)
+    return [...values].filter(([column]) => denied.has(column))
+  })
+  if (others.length > 0)
+    await sql`update ${relation} set ${setOf(others)} where ${sql.raw(identifier(mapping.id))} = ${id}`.execute(
+      db,
+    )
+}
+
+/** The assignments of an update. */
+function setOf(values: Iterable<readonly [column: string, value: RawBuilder<unknown>]>): RawBuilder<unknown> {
+  return sql.join([...values].map(([column, value]) => sql`${sql.raw(identifier(column))} = ${value}`))
 }
 
 type Values = Map<string, RawBuilder<unknown>>

@@ -182,6 +182,12 @@ function wholeKeysOf({ ops, transaction }: Write, owners: ReadonlyMap<string, st
 
 /** Rejects a write whose records are too long together. */
 export const refuseTooLarge: Judge = () => {
-  const message = `The records to be changed are longer than ${maxBytes} bytes in total.`
-  throw new WriteRejectedError('too_large', message)
+  throw tooLarge()
+}
+
+export function tooLarge(): WriteRejectedError {
+  return new WriteRejectedError(
+    'too_large',
+    `The records to be changed are longer than ${maxBytes} bytes in total.`,
+  )
 }
