@@ -55,6 +55,8 @@ export interface ResetEvent {
 export type ResetReason =
   /** The server no longer has the changes since the client's position (410, 409). */
   | 'gone'
+  /** So many changes came that the server does not return them one by one. */
+  | 'too_many_changes'
   /** The server's history ends before the client's position: the server was restored from a backup. */
   | 'restored'
   /** The server has another history (another `epoch`), or the caller now owns other data. */

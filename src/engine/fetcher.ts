@@ -167,7 +167,7 @@ export class Fetcher {
   /** Decides after a failed delta: returns if a bootstrap is due, and throws `error` if the delta is to be retried. */
   #afterFailure(error: unknown): undefined {
     const failure = failureOf(error)
-    if (failure.kind === 'reset') return this.#reset('gone', error)
+    if (failure.kind === 'reset') return this.#reset(failure.reason, error)
     if (failure.kind !== 'refused' || !this.#resets.refused(failure.status)) throw error
     return this.#reset('refused', error)
   }

@@ -5,7 +5,7 @@ export type Failure =
   /** Syncing pauses until the credentials change. */
   | { readonly kind: 'unauthenticated' }
   /** The service has another history than the local data: only a snapshot helps. */
-  | { readonly kind: 'reset' }
+  | { readonly kind: 'reset'; readonly reason: 'gone' | 'too_many_changes' }
   /** The service refuses this delta. After three equal refusals in a row, the client fetches a snapshot. */
   | { readonly kind: 'refused'; readonly status: number }
   /** Anything else: the request is made again, not before `retryAfterMs`. */
@@ -21,8 +21,9 @@ const transient = [403, 408, 425, 429]
 export function failureOf(error: unknown): Failure {
   if (isSyncError(error, 'UnauthenticatedError')) return { kind: 'unauthenticated' }
   if (!isSyncError(error, 'HttpError')) return { kind: 'other' }
-  const { status, retryAfterMs } = error
-  if (status === 410 || status === 409) return { kind: 'reset' }
+  const { status, serverCode, retryAfterMs } = error
+  if (status === 410 || status === 409)
+    return { kind: 'reset', reason: serverCode === 'too_many_changes' ? serverCode : 'gone' }
   if (status >= 400 && status < 500 && !transient.includes(status)) return { kind: 'refused', status }
   return { kind: 'other', retryAfterMs }
 }

@@ -32,6 +32,14 @@ describe('a client that was away longer than the server keeps changes', () => {
     },
   )
 
+  test('says that there were too many changes, if the service does', async () => {
+    const device = await away()
+    const body = '{"error":{"code":"too_many_changes","message":"Too many changes."}}'
+    device.server.failNext(faults.answer(410, body), { path: '/delta' })
+    await device.live()
+    expect(device.log).toEqual(['reset too_many_changes since 2'])
+  })
+
   test('invariant 10: keeps its data, also on disk, while the snapshot fails', async () => {
     const device = await away()
     device.server.failNext(faults.gone(), { path: '/delta', times: 1_000 })

@@ -65,6 +65,20 @@ test('each page of a delta reads only its own changes, however many remain', asy
   expect(read).toBeLessThan(25_000)
 })
 
+test('a delta reads no other changes of an owner to find what is obsolete, though the indexes of records are deeper', async () => {
+  const filling = `
+    with filled as (
+      insert into instep_log (sid, owner, t, id, at, last, frame)
+      select n, 'ann', 'Todo', repeat('x', 400) || n % 4000, 0, true,
+        case when n <= 4000 then '{"op":"i","p":{"text":"some text"}}' else '{"op":"u","p":{"text":"other text"}}' end::json
+      from generate_series(1, 8000) n
+    )
+    update instep_state set head = 8000`
+  const read = await entriesReadBy(filling, 'instep_log_owner', 'delta')
+  expect(read).toBeGreaterThanOrEqual(8_000)
+  expect(read).toBeLessThan(12_000)
+})
+
 test('no statement of a snapshot counts or reads more than 10 000 records, and the count is that of one moment', async () => {
   const log = await openSqlLog('memory:')
   await log.sql((query) =>

@@ -71,6 +71,7 @@ export const importRecords: Command = {
     try {
       await withCommandErrors(name, () => log.claim(ownerField))
       const count = await write(records('Writing', 'The import was interrupted.'), rules, store)
+      await withCommandErrors(name, () => log.analyze())
       const { head } = await log.position()
       shell.stdout.write(`${pluralize(count, 'record')} written; the database is at ${head}.\n`)
     } finally {

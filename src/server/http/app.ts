@@ -164,12 +164,14 @@ export async function createApp(options: AppOptions): Promise<App> {
     const since = readSince(c.req.query('since'))
     return reading(c, async (begin) => {
       const delta = await log.delta(c.var.identity.owners, since)
-      if (since >= delta.horizon) return send(c, delta, 'frames', {}, begin)
-      throw new Failure(
-        410,
-        'below_horizon',
-        'The service no longer has the changes since then; fetch a bootstrap.',
-      )
+      if (since >= delta.horizon && !delta.isTooMany) return send(c, delta, 'frames', {}, begin)
+      throw delta.isTooMany
+        ? new Failure(410, 'too_many_changes', 'Too many changes have come since then; fetch a bootstrap.')
+        : new Failure(
+            410,
+            'below_horizon',
+            'The service no longer has the changes since then; fetch a bootstrap.',
+          )
     })
   })
 

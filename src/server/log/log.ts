@@ -66,10 +66,10 @@ export interface Log {
    * The changes that `owners` receive after `since`, as frames in JSON, in the order of their sids. If a later change
    * of the same owner removes the record or replaces it as a whole, an earlier one is left out, or, if a transaction
    * made it, comes as a removal: its `tx` says that the data contains the transaction. A removal is left out if the
-   * record moved to one of `owners`: the next change is the whole record. There are no batches if `since < horizon`. No
+   * record moved to one of `owners`: the next change is the whole record. There are no batches if `since < horizon`, or if they are too many. No
    * owner is listed twice.
    */
-  delta(owners: readonly string[], since: number): Promise<LogRead>
+  delta(owners: readonly string[], since: number): Promise<Delta>
   /**
    * The oldest changes of all owners after `after`: about `limit` of them or fewer. The result never ends within a
    * write.
@@ -130,6 +130,14 @@ export interface Position {
 export interface LogRead extends Position {
   /** Each batch holds items as JSON without line feeds, joined by `separator`. No batch is empty. */
   readonly batches: AsyncIterable<string>
+}
+
+export interface Delta extends LogRead {
+  /**
+   * Whether the changes are left out because there are too many: so many at once that they made no frames, or so many
+   * that reading them takes too long.
+   */
+  readonly isTooMany?: boolean | undefined
 }
 
 export interface Snapshot extends LogRead {

@@ -39,7 +39,8 @@ export async function takeInBulk(db: Db, tables: readonly MappedTable[]): Promis
     ), gone as (
       delete from instep_record r using differing d where d.owner is null and r.t = d.t and r.id = d.id
     ), moved as (
-      update instep_state set head = head + counted.count, horizon = head + counted.count from counted
+      update instep_state set head = head + counted.count, horizon = head + counted.count,
+        bulk = head + counted.count from counted
       where counted.count > 0
     )
     select count from counted`.execute(db)

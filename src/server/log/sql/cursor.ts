@@ -2,6 +2,7 @@ import { type ControlledTransaction, type RawBuilder, sql } from 'kysely'
 import { Deferred } from '../../../base/deferred.ts'
 import { separator } from '../separator.ts'
 import { type Int8, toNumber } from './int8.ts'
+import type { Watch } from './slow-deltas.ts'
 
 /** The approximate length of a batch, in bytes. */
 const batchBytes = 65_536
@@ -77,8 +78,12 @@ export class SqlCursor implements Cursor {
   }
 
   /** Opens a cursor over `items`, ordered by `sid`. Resolves once the first batch is there. */
-  static async open(trx: ControlledTransaction<unknown>, items: RawBuilder<Item>): Promise<SqlCursor> {
-    return SqlCursor.over(await declared(trx, items))
+  static async open(
+    trx: ControlledTransaction<unknown>,
+    items: RawBuilder<Item>,
+    watch?: Watch,
+  ): Promise<SqlCursor> {
+    return SqlCursor.over(await declared(trx, items, watch))
   }
 
   /** Opens a cursor over the rows of `source`. Resolves once the first batch is there. */
@@ -171,11 +176,16 @@ export class SqlCursor implements Cursor {
 }
 
 /** Rows of `items` by a cursor of the database, in a transaction that ends with it. */
-async function declared(trx: ControlledTransaction<unknown>, items: RawBuilder<Item>): Promise<Source> {
+async function declared(
+  trx: ControlledTransaction<unknown>,
+  items: RawBuilder<Item>,
+  watch: Watch = (read) => read(),
+): Promise<Source> {
   await sql`declare items no scroll cursor for ${rowsOf(items)}`.execute(trx)
   return {
     fetchBytes: batchBytes,
-    fetch: async (count) => (await sql<Row>`fetch ${sql.lit(count)} from items`.execute(trx)).rows,
+    fetch: async (count) =>
+      (await watch(() => sql<Row>`fetch ${sql.lit(count)} from items`.execute(trx))).rows,
     itemsAt: async (sids) => (await itemsAt(items, sids).execute(trx)).rows,
     end: () => end(trx),
   }

@@ -12,6 +12,7 @@ import { GroupQueue } from '../group-queue.ts'
 import type {
   Changes,
   ClientTransaction,
+  Delta,
   Judge,
   ListedRecord,
   LogRead,
@@ -44,6 +45,7 @@ import {
 import { Reader, type ReaderOptions, type ReadPool } from './reader.ts'
 import { withRetries } from './refusal.ts'
 import { forgettable, forgetVerdicts } from './retention.ts'
+import { SlowDeltas } from './slow-deltas.ts'
 import { type OpenSnapshot, Snapshots } from './snapshots.ts'
 import type { SqlLog, SqlQuery, SqlRow } from './sql-log.ts'
 import { writeIn } from './write.ts'
@@ -88,6 +90,7 @@ export class KyselyLog implements SqlLog {
   readonly #reader: Reader
   readonly #hints: Emitter<{ hint: WriteResult | undefined }>
   readonly #forgetTimer: Timer
+  readonly #slow: SlowDeltas
   readonly #writes: GroupQueue<ReportedWrite, Outcome>
   /** Writes with ops on attached tables. */
   readonly #tableWrites: GroupQueue<ReportedWrite, Outcome>
@@ -107,6 +110,7 @@ export class KyselyLog implements SqlLog {
     this.#database = database
     this.#options = options
     this.#reader = new Reader(options)
+    this.#slow = new SlowDeltas(() => options.clock.now())
     this.#hints = new Emitter((error) => {
       options.logger.error('A listener of `onHint` failed.', { reason: toError(error).message })
     })
@@ -138,7 +142,7 @@ export class KyselyLog implements SqlLog {
     })
     this.#tables = this.#makeTables(options.tables ?? {})
     this.#forgetTimer = new Timer(options.clock, () => void this.#forget())
-    if (options.retention) this.#forgetTimer.set(forgetEveryMs)
+    if (options.retention || database.pageReads) this.#forgetTimer.set(forgetEveryMs)
   }
 
   async write(ops: readonly TxOp[], judge: Judge, onCommitted?: OnCommitted): Promise<number> {
@@ -189,8 +193,9 @@ export class KyselyLog implements SqlLog {
     return { ...this.#handOut('readers', read), count: read.count }
   }
 
-  async delta(owners: readonly string[], since: number): Promise<LogRead> {
-    return this.#handOut('deltas', await this.#open('deltas', () => openDelta(this.#database, owners, since)))
+  async delta(owners: readonly string[], since: number): Promise<Delta> {
+    const read = await this.#open('deltas', () => openDelta(this.#database, owners, since, this.#slow))
+    return { ...this.#handOut('deltas', read), isTooMany: read.isTooMany }
   }
 
   changes(after: number, limit: number): Promise<Changes> {
@@ -268,6 +273,17 @@ export class KyselyLog implements SqlLog {
   async attach(ownerField: string, onStep: (sentence: string) => void = () => {}): Promise<void> {
     await this.#claimField(ownerField)
     await this.#requiredTables.attach(ownerField, onStep)
+    await this.analyze()
+  }
+
+  async analyze(): Promise<void> {
+    const { migrators } = this.#database
+    const { rows } = await sql<{ name: string }>`
+      select to_regclass(relation)::text as name from instep_table
+      where attached and to_regclass(relation) is not null`.execute(migrators)
+    const names = ['instep_log', 'instep_record', 'instep_verdict', ...rows.map(({ name }) => name)]
+    // PostgreSQL has quoted the names where necessary.
+    await sql.raw(`analyze ${names.join()}`).execute(migrators)
   }
 
   async detach(ownerField: string, onStep: (sentence: string) => void = () => {}): Promise<void> {
@@ -389,10 +405,15 @@ export class KyselyLog implements SqlLog {
         before = sid
       }
       await forgetVerdicts(this.#database.writers, retention, clock.now())
+      // Nothing else collects statistics in a folder.
+      if (this.#database.pageReads) await this.analyze()
     } catch (error) {
-      logger.warn('Old changes or verdicts could not be deleted; trying again later.', {
-        reason: toError(error).message,
-      })
+      logger.warn(
+        'Old changes or verdicts could not be deleted, or statistics not collected; trying again later.',
+        {
+          reason: toError(error).message,
+        },
+      )
     }
     if (!this.#closed) this.#forgetTimer.set(forgetEveryMs)
   }

@@ -3,10 +3,10 @@ import type { TxOp } from '../../../protocol/tx.ts'
 import type {
   Changes,
   ClientTransaction,
+  Delta,
   Judge,
   ListedRecord,
   Log,
-  LogRead,
   OnCommitted,
   Position,
   RecordKey,
@@ -64,7 +64,7 @@ export class LazyLog implements Log {
     return (await this.#ready()).snapshot(owners, caller)
   }
 
-  async delta(owners: readonly string[], since: number): Promise<LogRead> {
+  async delta(owners: readonly string[], since: number): Promise<Delta> {
     return (await this.#ready()).delta(owners, since)
   }
 

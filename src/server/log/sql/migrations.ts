@@ -122,6 +122,12 @@ const migrations: Readonly<Record<string, Migration>> = {
       await sql`alter table instep_log add column removed json`.execute(db)
     },
   },
+  '8': {
+    async up(db) {
+      // The head after the last changes that made no frames, because there were too many at once.
+      await sql`alter table instep_state add column bulk bigint not null default 0`.execute(db)
+    },
+  },
 }
 
 /** Migrates the tables to the newest version. Several processes may do so at once. */

@@ -3,6 +3,7 @@ import type { Clock } from '../../../base/environment.ts'
 import type { RecordKey } from '../log.ts'
 import { type Item, itemsAt, rowsOf, SqlCursor } from './cursor.ts'
 import { type Int8, toNumber } from './int8.ts'
+import type { Watch } from './slow-deltas.ts'
 
 /** The approximate length of a page, in bytes: a page takes some milliseconds, and others wait for it. */
 const pageBytes = 262_144
@@ -59,13 +60,21 @@ export class PageReads {
   }
 
   /** Opens a cursor over the items of `read`. `db` must not be in a transaction. If it fails, call {@link undo}. */
-  async cursor(db: Kysely<unknown>, read: PageRead, items: ItemsAfter): Promise<SqlCursor> {
+  async cursor(
+    db: Kysely<unknown>,
+    read: PageRead,
+    items: ItemsAfter,
+    watch: Watch = (part) => part(),
+  ): Promise<SqlCursor> {
     let after = read.since ?? 0
     const end = async () => void this.#open.delete(read)
     const fetch = async (count: number) => {
       // A database within this process keeps the process busy.
       await this.#clock.pause()
-      const { rows } = await rowsOf(items(after, count)).execute(db)
+      // The wait for the only connection does not count.
+      const { rows } = await db
+        .connection()
+        .execute((own) => watch(() => rowsOf(items(after, count)).execute(own)))
       after = toNumber(rows.at(-1)?.sid ?? after)
       return rows
     }

@@ -12,6 +12,7 @@ import { keepListening } from './listener.ts'
 import { withNetworkErrors } from './network-errors.ts'
 import { mappingText } from './position.ts'
 import { isDenied } from './refusal.ts'
+import { maxPartMs } from './slow-deltas.ts'
 import { Sockets } from './sockets.ts'
 
 /**
@@ -98,7 +99,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
   })
   const migrators = connect(1, migrationMs)
   const followers = connect(2, maxWaitMs)
-  const [readers, deltas] = [connect(maxReaders, readMs), connect(maxDeltaReaders, readMs)]
+  const [readers, deltas] = [connect(maxReaders, readMs), connect(maxDeltaReaders, maxPartMs * 2)]
   const close = async () => {
     const undo = clock.after(closeMs, () => sockets.cut())
     await Promise.all([migrators, writers, appliers, followers, readers, deltas].map((db) => db.destroy()))

@@ -8,6 +8,7 @@ import { isForgotten, removalText } from './forgotten.ts'
 import { type Int8, toNumber } from './int8.ts'
 import type { ItemsAfter, PageRead, PageReads } from './page-reads.ts'
 import { newestChange, newestVersion, onlyRow, type PositionRow, positionOf } from './position.ts'
+import type { SlowDeltas, Watch } from './slow-deltas.ts'
 
 /** The length in bytes after which `readChanges` reads no more changes: they are all in memory at once. */
 const changesBytes = 1_048_576
@@ -17,7 +18,15 @@ export interface OpenRead {
   readonly position: Position
   /** The number of records in a snapshot; 0 for a delta. */
   readonly count: number
+  /** See {@link Delta}. */
+  readonly isTooMany?: boolean | undefined
   readonly cursor: SqlCursor
+}
+
+/** The head after the last changes that made no frames because there were too many at once. */
+async function readBulk(db: Db): Promise<number> {
+  const { rows } = await sql<{ bulk: Int8 }>`select bulk from instep_state ${newestVersion}`.execute(db)
+  return toNumber(onlyRow(rows).bulk)
 }
 
 export async function readPosition(db: Db, { history }: Pick<SqlDatabase, 'history'>): Promise<Position> {
@@ -110,28 +119,36 @@ export async function openSnapshot(database: SqlDatabase, owners: readonly strin
   )
 }
 
-/** The frames that `owners` receive after `since`; none if the horizon has passed `since`. */
+/**
+ * The frames that `owners` receive after `since`; none if the horizon has passed `since`, or if a delta from there has
+ * taken too long before, as `slow` knows.
+ */
 export async function openDelta(
   database: SqlDatabase,
   owners: readonly string[],
   since: number,
+  slow: SlowDeltas,
 ): Promise<OpenRead> {
   const open = async (db: Db) => {
     const position = await readPosition(db, database)
-    return { position, from: since < position.horizon ? position.head : since }
+    const isLost = since < position.horizon
+    const isTooMany = slow.has(since) || (isLost && since < (await readBulk(db)))
+    const from = isTooMany || isLost ? position.head : since
+    return { position, from, isTooMany }
   }
   const { pageReads, deltas } = database
   if (!pageReads) {
     return inSnapshot(deltas, async (trx) => {
       const { from, ...opened } = await open(trx)
-      return { ...opened, count: 0, items: framesOf(owners, from, opened.position.head) }
+      const till = opened.position.head
+      return { ...opened, count: 0, items: framesOf(owners, from, till), watch: slow.watch(since, till) }
     })
   }
   return inPages(deltas, pageReads, async (trx) => {
     const { from, ...opened } = await open(trx)
     const till = opened.position.head
     const items: ItemsAfter = (after, limit) => framesOf(owners, after, till, limit)
-    return { ...opened, items, read: await pageReads.begin(trx, till, from) }
+    return { ...opened, items, read: await pageReads.begin(trx, till, from), watch: slow.watch(since, till) }
   })
 }
 
@@ -168,11 +185,12 @@ const rowText = sql<string>`'{"t":' || to_json(t) || ',"id":' || to_json(id) || 
 
 /**
  * Whether no later change up to `till` removes or replaces the record of the change `l` for its owner: otherwise nobody
- * who asks later may see the change. Uses the index `instep_log_whole`, once for each change.
+ * who asks later may see the change. Uses the index `instep_log_whole`, once for each change. Concatenated, the owner
+ * fits no index: without statistics, the planner might read all later changes of the owner for each change.
  */
 function isNewest(till: number): RawBuilder<boolean> {
   return sql`(
-    select 1 from instep_log w where w.t = l.t and w.id = l.id and w.owner = l.owner and w.sid > l.sid
+    select 1 from instep_log w where w.t = l.t and w.id = l.id and w.owner || '' = l.owner and w.sid > l.sid
       and w.sid <= ${till} and w.frame->>'op' <> 'u' limit 1
   ) is null`
 }
@@ -226,7 +244,9 @@ interface ChangeRow extends PositionRow {
 interface Opening {
   readonly position: Position
   readonly count: number
+  readonly isTooMany?: boolean
   readonly items: RawBuilder<Item>
+  readonly watch?: Watch
 }
 
 /**
@@ -240,9 +260,9 @@ async function inSnapshot(db: Db, open: (trx: Db) => Promise<Opening>): Promise<
     .setAccessMode('read only')
     .execute()
   try {
-    const { position, count, items } = await open(trx)
-    const cursor = await SqlCursor.open(trx, items)
-    return { position, count, cursor }
+    const { position, count, isTooMany, items, watch } = await open(trx)
+    const cursor = await SqlCursor.open(trx, items, watch)
+    return { position, count, isTooMany, cursor }
   } catch (error) {
     await end(trx)
     throw error
@@ -252,8 +272,10 @@ async function inSnapshot(db: Db, open: (trx: Db) => Promise<Opening>): Promise<
 /** A read in pages, and the statement for its items. */
 interface PagedOpening {
   readonly position: Position
+  readonly isTooMany?: boolean
   readonly read: PageRead
   readonly items: ItemsAfter
+  readonly watch?: Watch
 }
 
 /** Runs `open` in a transaction, counts the items with `countOf`, and then reads their pages. */
@@ -265,13 +287,13 @@ async function inPages(
 ): Promise<OpenRead> {
   const begun: PageRead[] = []
   try {
-    const { position, read, items } = await db.transaction().execute(async (trx) => {
+    const { position, isTooMany, read, items, watch } = await db.transaction().execute(async (trx) => {
       const opened = await open(trx)
       begun.push(opened.read)
       return opened
     })
     const count = await countOf(read)
-    return { position, count, cursor: await pageReads.cursor(db, read, items) }
+    return { position, count, isTooMany, cursor: await pageReads.cursor(db, read, items, watch) }
   } catch (error) {
     for (const undone of begun) pageReads.undo(undone)
     throw error

@@ -10,6 +10,11 @@ export interface SqlLog extends Log {
   newEpoch(): Promise<void>
   claim(ownerField: string): Promise<void>
   /**
+   * Collects the statistics from which the database plans its reads. Call it after many changes: a folder does so by
+   * itself only every 10 minutes, and PostgreSQL when its autovacuum gets to it.
+   */
+  analyze(): Promise<void>
+  /**
    * Runs statements of the application in a transaction of the database, and commits when `work` resolves. For a
    * folder, whose database only this process can reach; nothing else is done meanwhile. Its statements must not change
    * the tables of Instep.
