@@ -33,6 +33,8 @@ export interface Write {
   readonly befores: Row[]
   /** When its user was told. `stored`: that it is durable, while the server did not have it. */
   told: { durable?: number; stored?: number; synced?: number; end?: Transaction['state'] }
+  /** Since when the disk has it. */
+  committed: number | undefined
   /** When a tab has first seen it in the data. */
   seenAt: number | undefined
   /** No disk and no tab may hold it any more: long since, a tab saw it in the data, and could store that. */

@@ -1,3 +1,4 @@
+import type { StoreValue } from 'instep'
 import type { BreakableSocket, MockDevice, MockSyncServer, VirtualClock } from 'instep/testing'
 import { VirtualChannels } from '../../src/testing/virtual-channels.ts'
 import { VirtualLocks } from '../../src/testing/virtual-locks.ts'
@@ -26,6 +27,8 @@ export interface DeviceOptions {
   readonly onReceived: (ids: readonly string[], isOther: boolean) => void
   readonly onAnswered: (results: readonly Result[]) => void
   readonly sidOf: (record: { readonly t: string; readonly id: string }) => number
+  /** Hears of the transactions that its disk holds. Whether it had none of one of them before. */
+  readonly onStored: (txs: readonly string[]) => boolean
 }
 
 interface PlannedAnswer {
@@ -86,6 +89,9 @@ export class Device {
     this.clock = server.clock
     this.machineClock = new JumpingClock(this.clock)
     this.mock = server.device()
+    this.disk.onRefused = () => {
+      this.storeFineSince = undefined
+    }
     this.mock.network.chunkMs = plan.pieceMs
     const dice = new Dice(plan.seed)
     const carry = (deliver: () => void) => {
@@ -163,6 +169,13 @@ export class Device {
     return found?.answer
   }
 
+  /** Its disk has taken `values` into the outbox. Whether one of them is a write that it did not have before. */
+  stored(values: readonly StoreValue[]): boolean {
+    const texts = values.filter((value) => typeof value === 'string' && value.startsWith('{'))
+    const entries = texts.map((text): { readonly id: string } => JSON.parse(String(text)))
+    return this.#options.onStored(entries.map(({ id }) => id))
+  }
+
   /** The server closes the sockets of the device. */
   closeSockets(code: number): void {
     for (const socket of this.#sockets) socket.close(code)
@@ -206,7 +219,9 @@ export class Device {
       isFine && stopped === 0 && !this.waitsForUser ? (this.reachableSince ?? now) : undefined
     this.unreachableSince = isQuiet ? (this.unreachableSince ?? now) : undefined
     this.cutSince = this.isCut ? (this.cutSince ?? now) : undefined
-    this.storeFineSince = this.disk.trouble || this.hasStoreFault ? undefined : (this.storeFineSince ?? now)
+    const { trouble, isSilent } = this.disk
+    const hasTrouble = trouble !== undefined || isSilent || this.hasStoreFault
+    this.storeFineSince = hasTrouble ? undefined : (this.storeFineSince ?? now)
   }
 }
 

@@ -1,7 +1,9 @@
 import { type Act, resultsOf, type Write } from './acts.ts'
+import { calmModes, type Plan } from './plan.ts'
 import { faultsOfReplay } from './replays.ts'
 import { type Change, type Row, ServerLog, textOf } from './server-log.ts'
 import { ids, type Tab } from './tab.ts'
+import { Undos } from './undos.ts'
 
 /** How long a tab may take to hear of what another one did, in ms. */
 const graceMs = 1_000
@@ -21,11 +23,19 @@ const answerMs = 15_000
 /** Where nothing is wrong, a write is stored and sent within so long, in ms. */
 const promptMs = 60_000
 
+/** What a killed tab has stored is sent by another one within so long, in ms. */
+const leftMs = 12_000
+
 /** A tab that has seen a write in the data for so long, in ms, and could store that, holds it no more. */
 const goneMs = 5_000
 
 /** The same, if the disk failed in between: a tab opens a database again after a minute, then after four. */
 const goneAfterTroubleMs = 300_000
+
+/** A change, and when it was. */
+export interface TimedChange extends Change {
+  readonly at: number
+}
 
 /** What the server said of one transaction. */
 export interface Result {
@@ -48,19 +58,29 @@ export class Oracle {
   readonly log = new ServerLog()
   readonly writes: Write[] = []
   readonly acts: Act[] = []
+  /** What the server has changed, in order. */
+  readonly changes: TimedChange[] = []
+  readonly undos: Undos
   readonly faults: string[] = []
   readonly #byId = new Map<string, Write>()
   /** Who wrote a value; others are not in it. */
   readonly #authors = new Map<number, Write>()
   readonly #now: () => number
+  readonly #plan: Plan
+  /** Whether the rows of a snapshot may be newer than its position. */
   readonly #isEarly: boolean
+  /** Whether a frame says whose transaction it is of. */
+  readonly #namesTx: boolean
+  /** Whether the server and its line never fail. */
   readonly #isCalm: boolean
 
-  /** `isEarly`: the rows of a snapshot may be newer than its position. `isCalm`: the server and its line never fail. */
-  constructor(now: () => number, isEarly: boolean, isCalm: boolean) {
+  constructor(now: () => number, plan: Plan) {
     this.#now = now
-    this.#isEarly = isEarly
-    this.#isCalm = isCalm
+    this.#plan = plan
+    this.undos = new Undos(this, plan)
+    this.#isEarly = plan.dialect?.snapshotTo === 'rows'
+    this.#isCalm = calmModes.has(plan.mode)
+    this.#namesTx = !plan.bare || plan.bare.tx === true
   }
 
   fault(text: string): void {
@@ -114,6 +134,13 @@ export class Oracle {
       if (this.#now() - (write.overSince ?? Number.POSITIVE_INFINITY) > underWayMs)
         this.fault(`something was sent after its user had signed out: ${name}`)
     }
+  }
+
+  /** A disk has stored transactions. Whether it did not have one of them, which a user has written. */
+  stored(txs: readonly string[]): boolean {
+    const added = txs.flatMap((tx) => this.#byId.get(tx) ?? []).filter(({ committed }) => !committed)
+    for (const write of added) write.committed = this.#now()
+    return added.length > 0
   }
 
   /** Other tabs may not know yet that the write was cancelled: the disk has not answered for some time. */
@@ -170,14 +197,17 @@ export class Oracle {
   /** The server has changed records. */
   committed(changes: readonly Change[]): void {
     for (const change of changes) {
+      this.changes.push({ ...change, at: this.#now() })
       const write = this.writeOf(change.tx)
       if (write) {
         this.#checkOrder(write)
         this.log.history.order.push(write.transaction.id)
         if (write.told.end === 'failed' && !wasUnknown(write))
           this.fault(`a write that had failed happened: ${write.name}`)
-        const isSame = write.kind === 'put' && write.history === change.history
-        write.befores.push(...(isSame ? this.log.history.between(write.sid, change) : []), change.before)
+        const isReplaced = write.kind === 'put' || (this.#plan.bare && write.kind === 'delete')
+        const isSame = isReplaced && write.history === change.history
+        const older = isSame ? [write.confirmed, ...this.log.history.between(write.sid, change)] : []
+        write.befores.push(...(write.kind === 'put' ? older.slice(1) : older), change.before)
         this.#checkOwn(write, change)
       } else if (change.tx !== undefined) {
         for (const fault of faultsOfReplay(this, change)) this.fault(fault)
@@ -211,12 +241,13 @@ export class Oracle {
       .find(({ userId }) => userId !== undefined && userId !== tab.device.identity)
     if (foreign) this.fault(`a record of another user is shown: ${foreign.id} in ${tab.name}`)
     this.#checkProgress(tab)
+    if (this.#plan.mode === 'disk') this.#checkKilled(tab)
     const { signedOutAt = Number.NEGATIVE_INFINITY, life, unreachableSince = this.#now() } = tab.device
     if (history === undefined) return
     if (tab.life === life && unreachableSince <= signedOutAt)
       this.fault(`what was there before the user signed out is shown: ${tab.name}`)
     for (const id of ids) {
-      if (this.#mayBeOvertaken(tab, id)) continue
+      if (this.#mayBeOvertaken(tab, id) || this.mayHideRemoval(id)) continue
       const shown = textOf(tab.row(id))
       const rows = this.#rows(tab, id, (act) => this.#presence(act, tab))
       if (rows.length > maxRows || rows.some((row) => textOf(row) === shown)) continue
@@ -226,12 +257,17 @@ export class Oracle {
     }
   }
 
+  /** Whether the server does not say that the record was removed: its deltas have whole rows only. */
+  mayHideRemoval(id: string): boolean {
+    return this.#plan.bare?.deltas === 'rows' && this.log.history.removals.some((one) => one.id === id)
+  }
+
   /** What the user of a tab that runs writes is stored, and sent, whatever other tabs do. */
   #checkProgress(tab: Tab): void {
     const { storeFineSince = Number.POSITIVE_INFINITY, reachableSince = Number.POSITIVE_INFINITY } =
       tab.device
-    for (const { name, tab: one, at, told, isUndone, transaction } of this.writes) {
-      if (one !== tab || isUndone || told.end !== undefined) continue
+    for (const { name, tab: one, at, told, isUndone, transaction, overSince } of this.writes) {
+      if (one !== tab || isUndone || told.end !== undefined || overSince !== undefined) continue
       const ms = this.#now() - Math.max(storeFineSince, tab.awakeSince, at)
       if (told.durable === undefined && ms > promptMs)
         this.fault(`a write is not stored though the store takes writes: ${name}`)
@@ -240,6 +276,21 @@ export class Oracle {
       )
       if (!isSent && this.#isCalm && Math.min(ms, this.#now() - reachableSince) > promptMs)
         this.fault(`a write is not sent though the network is fine: ${name}`)
+    }
+  }
+
+  /** What a killed tab has stored is sent by a tab that runs, though nobody told that tab of it. */
+  #checkKilled(tab: Tab): void {
+    const { device } = tab
+    const { storeFineSince = Number.POSITIVE_INFINITY, reachableSince = Number.POSITIVE_INFINITY } = device
+    const since = Math.max(tab.openedAt, tab.awakeSince, storeFineSince, reachableSince)
+    for (const write of this.writes) {
+      const { name, committed = Number.POSITIVE_INFINITY, transaction, isUndone, isForgotten } = write
+      if (write.tab.device !== device || !write.tab.hasCrashed || isUndone || isForgotten) continue
+      const { accepted, refused } = this.log.history
+      const isKnown = accepted.has(transaction.id) || refused.has(transaction.id)
+      if (!isKnown && this.#now() - Math.max(since, committed) > leftMs)
+        this.fault(`what a killed tab had stored is not sent: ${name}, by ${tab.name}`)
     }
   }
 
@@ -258,7 +309,8 @@ export class Oracle {
     for (const write of this.writes) {
       if (write.tab.device !== device) continue
       const accepted = this.#acceptedIn(write, history)
-      const isHere = accepted !== undefined && accepted <= tab.last.sid
+      const isNamed = this.#namesTx || write.told.synced !== undefined
+      const isHere = isNamed && accepted !== undefined && accepted <= tab.last.sid
       const isTold = write.tab === tab && write.told.synced !== undefined
       if (!tab.crossed.has(write) && isHere && (accepted > sid || isTold)) tab.crossed.set(write, now)
       if (isHere || isTold) write.seenAt ??= now

@@ -1,3 +1,4 @@
+import type { BareOptions } from 'instep/testing'
 import type { Dialect } from './dialect.ts'
 
 /** Numbers that follow from a seed (Mulberry32). */
@@ -59,6 +60,27 @@ const ofLine = [
   'fail a step of the store',
 ] as const
 
+/** What goes wrong with a disk for one moment. */
+const ofDisk = [
+  'die with the next write',
+  'refuse a store transaction',
+  'silence the store',
+  'fill the store',
+] as const
+
+/** The same, together with what shows it. */
+const mishaps = [
+  ['show', 'cut', 'update', 'freeze', 'clear the store', 'cut'],
+  ['cut', 'update', 'freeze', 'clear the store'],
+  ['die with the next write', 'update'],
+  ['die with the next write', 'insert'],
+  ['cut', 'die with the next write', 'put', 'cut'],
+  ['refuse a store transaction', 'update'],
+  ['silence the store', 'update'],
+  ['cut', 'silence the store', 'update'],
+  ['cut', 'fill the store', 'update'],
+] as const
+
 export type Deed =
   | (typeof writes)[number]
   | (typeof undoing)[number]
@@ -70,6 +92,7 @@ export type Deed =
   | (typeof ofServer)[number]
   | (typeof ofLine)[number]
   | (typeof ofPages)[number]
+  | (typeof ofDisk)[number]
   | 'make noise'
   | 'crash'
   | 'somebody else signs in'
@@ -130,6 +153,34 @@ const modes = {
   network: [...writes, ...writes, ...elsewhere, ...elsewhere, ...ofLine, ...ofNetwork, 'crash', 'decide'],
   // Another server has no epoch: it can neither be restored nor forget its changes.
   'other server': [...elsewhere, ...elsewhere, ...elsewhere, ...tabsOnly, ...ofLine, 'cut', 'crash'],
+  disk: [
+    ...([
+      ...writes,
+      ...elsewhere,
+      ...tabsOnly,
+      ...ofDisk,
+      ...ofPages,
+      'cut',
+      'crash',
+      'clear the store',
+    ] as const),
+    ...mishaps,
+  ],
+  'bare server': [
+    ...([...writes, ...undoing, ...undoing, ...elsewhere, 'show', 'cut', 'crash', 'open', 'trim'] as const),
+    ['update', 'undo'],
+    ['insert', 'undo', 'redo'],
+    ['put', 'undo', 'redo'],
+    ['delete', 'undo', 'redo'],
+    ['update', 'undo', 'redo', 'undo'],
+    ['put', 'update elsewhere', 'undo'],
+    ['delete', 'update elsewhere', 'undo'],
+    ['cut', 'update', 'undo', 'update elsewhere', 'cut', 'redo'],
+    ['cut', 'update', 'update elsewhere', 'cut', 'undo', 'redo'],
+    ['insert', 'cut', 'update elsewhere', 'trim', 'cut', 'undo'],
+    ['delete elsewhere', 'delete', 'undo'],
+    ['update', 'crash', 'undo'],
+  ],
   hour: [...writes, ...elsewhere, ...elsewhere, ...ofLine, ...ofLine, ...ofNetwork, 'make noise', 'trim'],
 } satisfies Record<string, readonly Scene[]>
 
@@ -142,7 +193,7 @@ export const families = {
 } as const satisfies Record<string, readonly Mode[]>
 
 /** Those in which the server and its line never fail, but for a device without a network. */
-export const calmModes: ReadonlySet<Mode> = new Set<Mode>(['tabs', 'undo', 'pages'])
+export const calmModes: ReadonlySet<Mode> = new Set<Mode>(['tabs', 'undo', 'pages', 'disk', 'bare server'])
 
 /** One thing that happens, in one of its ways by `n`, and how long nothing else does afterwards. */
 export interface Step {
@@ -183,6 +234,8 @@ export interface Plan {
   readonly renewal: 'at once' | 'slow' | 'fails once' | 'by the user'
   /** How the server speaks, if it is not Instep's service. */
   readonly dialect: Dialect | undefined
+  /** How the server speaks, if it takes writes and knows no extension. */
+  readonly bare: BareOptions | undefined
   readonly steps: readonly Step[]
 }
 
@@ -200,7 +253,7 @@ export function planOf(seed: number, mode: Mode = families.tabs[seed % families.
     undoesInSteps: dice.roll(2) === 0,
     refuses: rarely(),
     storeMs: rarely() ? 20 : 0,
-    endsRestored: dice.roll(2) === 0 && mode !== 'other server',
+    endsRestored: dice.roll(2) === 0 && !['other server', 'bare server'].includes(mode),
   }
   const count = plan.tabs + (plan.hasSecondDevice ? 1 : 0)
   const numbers = Array.from({ length: count }, (_, index) => index)
@@ -228,9 +281,11 @@ const plainServer = {
   pieceMs: 0,
   renewal: 'at once',
   dialect: undefined,
+  bare: undefined,
 } as const
 
 function serverOf(mode: Mode, dice: Dice): Pick<Plan, keyof typeof plainServer> {
+  if (mode === 'bare server') return { ...plainServer, bare: bareOf(dice) }
   if (!families.network.some((one) => one === mode)) return plainServer
   return {
     hasConditions: mode === 'network' && dice.roll(2) === 0,
@@ -247,6 +302,20 @@ function serverOf(mode: Mode, dice: Dice): Pick<Plan, keyof typeof plainServer> 
             push: dice.pick(['nothing', 'each frame', 'frames', 'delta', 'sid', 'hint']),
           }
         : undefined,
+    bare: undefined,
+  }
+}
+
+function bareOf(dice: Dice): BareOptions {
+  const pushes = dice.pick(['frames', 'frames', 'frame', 'rows', 'sid'] as const)
+  return {
+    deltas: dice.pick(['frames', 'rows']),
+    pushes,
+    pushAfterMs: dice.pick([-300, 0, 300]),
+    socket: dice.roll(4) > 0,
+    tx: dice.roll(4) === 0,
+    // Rows do not say all that has changed.
+    since: dice.roll(4) === 0 && pushes.startsWith('frame'),
   }
 }
 

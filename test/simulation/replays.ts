@@ -66,7 +66,10 @@ function faultsOfAddition(oracle: Oracle, change: Change, acts: readonly Act[]):
   // Whoever added the record knew of a removal that came before.
   const isOlder = ({ does, write }: Act) =>
     does === 'redo' && !write.base && removal && write.sid >= removal.sid
-  if (removal && removal.tx === undefined && !acts.some((act) => isUnseen(act) || isOlder(act))) {
+  const { bare } = acts[0]?.tab.device.plan ?? {}
+  // A server that does not name the transaction of a frame does not say who has removed the record.
+  const isNamed = !bare || bare.tx === true
+  if (isNamed && removal && removal.tx === undefined && !acts.some((act) => isUnseen(act) || isOlder(act))) {
     const who = redone.length > 0 ? 'a redo' : 'an undo'
     return [`${who} brought back what somebody else removed: ${id}`]
   }
@@ -81,8 +84,9 @@ function faultsOfAddition(oracle: Oracle, change: Change, acts: readonly Act[]):
  * What the record may be without the write. A user who knew that the write was in the data knew what was there before,
  * unless it was a `put` or a `delete`: a delta has nothing of the record that is older.
  */
-function rowsBelow({ write: { base, befores, kind }, without, wasSynced }: Act): readonly Row[] {
-  const isKnown = wasSynced && (kind === 'update' || kind === 'insert') && befores.length > 0
+function rowsBelow({ write: { base, befores, kind }, without, wasSynced, tab }: Act): readonly Row[] {
+  const isKnown =
+    !tab.device.plan.bare && wasSynced && (kind === 'update' || kind === 'insert') && befores.length > 0
   return isKnown ? befores : [base, ...befores, ...without]
 }
 

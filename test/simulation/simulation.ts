@@ -3,7 +3,7 @@ import { type MockSyncServer, mockSyncServer, type VirtualClock } from 'instep/t
 import type { Write } from './acts.ts'
 import { Device } from './device.ts'
 import { Oracle } from './oracle.ts'
-import { calmModes, type Plan } from './plan.ts'
+import type { Plan } from './plan.ts'
 import { Tab } from './tab.ts'
 
 /** What others own, for a session in which somebody else has signed in. */
@@ -41,6 +41,7 @@ export class Simulation {
     this.plan = plan
     this.server = mockSyncServer({
       seed: plan.seed,
+      ...(plan.bare && { bare: plan.bare }),
       heartbeatMs: 120_000,
       onCommit: (commit) => void this.oracle.committed(this.oracle.log.take(commit)),
       ...(plan.refuses && {
@@ -49,7 +50,7 @@ export class Simulation {
       }),
     })
     const { clock } = this.server
-    this.oracle = new Oracle(() => clock.now(), plan.dialect?.snapshotTo === 'rows', calmModes.has(plan.mode))
+    this.oracle = new Oracle(() => clock.now(), plan)
     this.#tokens = new Map(['ada', other].map((identity) => [identity, this.server.token(identity)]))
     this.devices = ['first', ...(plan.hasSecondDevice ? ['second'] : [])].map(
       (name) =>
@@ -60,6 +61,7 @@ export class Simulation {
           tokenOf: (identity) => this.#tokens.get(identity) ?? '',
           onSignIn: () => this.signIn(),
           sidOf: ({ id }) => this.oracle.log.history.sidOf(id),
+          onStored: (txs) => this.oracle.stored(txs),
           onReceived: (txs, isOther) => this.oracle.received(txs, isOther),
           onAnswered: (results) => this.oracle.answered(results),
         }),
@@ -151,7 +153,9 @@ export class Simulation {
     const { device } = tab
     const now = this.clock.now()
     const { clearedAt, storeFineSince = now } = device
-    if (clearedAt === undefined || now - storeFineSince >= storeAgainMs) return
+    if (clearedAt === undefined) return
+    const since = tab.isStill ? now : Math.max(storeFineSince, tab.awakeSince)
+    if (now - since >= storeAgainMs) return
     for (const write of this.oracle.writes) {
       if (write.tab === tab && write.at <= clearedAt) write.isForgotten = true
     }
@@ -159,7 +163,7 @@ export class Simulation {
 
   /** What became of `write` that may not be left so. */
   fateOf(write: Write): string | undefined {
-    const { name, transaction, told, tab } = write
+    const { name, transaction, told, tab, committed } = write
     const { log } = this.oracle
     if (log.history.accepted.has(transaction.id) || write.isUndone || write.isDiscarded) return undefined
     if (write.isForgotten || told.end === 'failed') return undefined
@@ -168,10 +172,11 @@ export class Simulation {
     if (log.wasAccepted(transaction.id) && write.seenAt !== undefined) return undefined
     if (told.end === 'cancelled' && write.retryOf) return undefined
     if (told.end === 'cancelled') return `a write was cancelled that nobody undid: ${name}`
-    if (told.stored === undefined && !tab.isOpen) return undefined
+    const isOnDisk = told.stored !== undefined || committed !== undefined
+    if (!isOnDisk && !tab.isOpen) return undefined
     if (log.histories.some(({ refused }) => refused.has(transaction.id)))
       return `a refused write is in no inbox: ${name}`
-    return told.stored === undefined
+    return !isOnDisk
       ? `a write of a tab that is still open was lost: ${name}`
       : `a durable write was lost: ${name}`
   }

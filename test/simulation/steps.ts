@@ -2,9 +2,11 @@ import type { SyncClient, Transaction } from 'instep'
 import type { Act, Kind, Write } from './acts.ts'
 import { late, lost } from './answers.ts'
 import { lineTroubles } from './line-steps.ts'
+import type { Oracle } from './oracle.ts'
 import { pageDeeds } from './page-steps.ts'
 import type { Deed, Step } from './plan.ts'
 import { note, type Simulation } from './simulation.ts'
+import { storeDeeds } from './store-deeds.ts'
 import { storeTroubles } from './stores.ts'
 import type { Tab } from './tab.ts'
 
@@ -117,7 +119,9 @@ const happenings: Record<Deed, (moment: Moment) => unknown> = {
     device.synced = undefined
     device.clearedAt = simulation.clock.now()
     for (const one of simulation.oracle.writes) {
-      if (one.tab.device === device && !one.tab.isOpen) one.isForgotten = true
+      if (one.tab.device !== device) continue
+      one.committed = undefined
+      if (!one.tab.isOpen) one.isForgotten = true
     }
   },
   'store trouble': ({ simulation, index, n }) => {
@@ -127,6 +131,7 @@ const happenings: Record<Deed, (moment: Moment) => unknown> = {
     simulation.tell(`the store of the ${device.name} device ${trouble ?? 'takes writes again'}`)
   },
   ...lineTroubles,
+  ...storeDeeds,
   ...pageDeeds,
   'somebody else signs in': ({ simulation, index }) => {
     const device = simulation.device(index)
@@ -189,6 +194,7 @@ function write(
     offlineSince: tab.device.offlineSince,
     befores: [],
     told: {},
+    committed: undefined,
     seenAt: undefined,
     isGone: false,
     isTraceless: false,
@@ -292,6 +298,7 @@ function noteUndo(
   undoing: Promise<unknown>,
 ): void {
   const { device } = tab
+  const wish = oracle.undos.wish({ does: 'undo', targets, tab }, undoing, () => clock.now())
   for (const write of targets) {
     const act: Act = {
       does: 'undo',
@@ -308,15 +315,27 @@ function noteUndo(
     write.isUndone = true
     undoing.then(
       () => {
+        if (wish.outcome === 'nothing') forget(oracle, act)
         if (!tab.isOpen || targets.length > 1) return
-        act.isCertain = isAll && !plan.steps.some(({ what }) => what.includes('store'))
+        act.isCertain =
+          wish.outcome !== 'nothing' && isAll && !plan.steps.some(({ what }) => what.includes('store'))
         device.note(isServerUp)
+        if (wish.outcome === 'nothing') return
         if (write.offlineSince !== undefined && write.offlineSince === device.unreachableSince)
           write.isTraceless = true
       },
       () => {},
     )
   }
+}
+
+/** There was nothing to take back. */
+function forget({ acts }: Oracle, act: Act): void {
+  const { write, tab } = act
+  acts.splice(acts.indexOf(act), 1)
+  write.isUndone = acts.some((one) => one.write === write && one.does === 'undo')
+  // Which step comes next is not certain from now on.
+  for (const entry of [...tab.done, ...tab.undone]) entry.isCertain = false
 }
 
 /** Whether the record is, in all that `write` wrote, as it left it. */
@@ -351,7 +370,9 @@ function redoLast({ simulation, index }: Moment): void {
       sid: tab.client.lastSyncId,
     })
   }
-  tab.client.redo().catch(() => {})
+  const redoing = tab.client.redo()
+  const writes = targets.map(({ write }) => write)
+  oracle.undos.wish({ does: 'redo', targets: writes, tab }, redoing, () => clock.now())
 }
 
 /** Tries a rejected write again, or gives it up. */

@@ -1,4 +1,14 @@
-import { type Clock, memoryStore, StorageError, type Store, type StoreConnection } from 'instep'
+import {
+  type Clock,
+  memoryStore,
+  StorageError,
+  type Store,
+  type StoreConnection,
+  type StoreTransaction,
+  type StoreValue,
+  type Table,
+} from 'instep'
+import { Deferred } from '../../src/base/deferred.ts'
 import { ClosableStore } from '../support/closable-store.ts'
 import { perOrigin } from '../support/per-origin.ts'
 import { FaultyStore } from '../support/store-faults.ts'
@@ -13,18 +23,110 @@ export type StoreTrouble = (typeof storeTroubles)[number]
 export class Disk {
   readonly engine = new ClosableStore({ ...memoryStore(), kind: 'durable' })
   trouble: StoreTrouble | undefined
+  /** Whether the copy of the data takes all the room that there is: pages have to go before anything is put. */
+  isTight = false
+  /** So many write transactions are begun before one is refused. `undefined`: none is. */
+  beforeRefusal: number | undefined
+  /** Called when a write transaction is refused. */
+  onRefused = () => {}
+  #hasRoom = false
+  #silence: { readonly over: Deferred<void>; hasCommitted: boolean } | undefined
 
   get store(): Store {
     return this.engine.store
   }
 
+  /** Whether nothing is answered until `answer` is called. */
+  get isSilent(): boolean {
+    return this.#silence !== undefined
+  }
+
+  /** The next write transaction is still committed. Nothing is answered from then on until `answer` is called. */
+  silence(): void {
+    this.#silence ??= { over: new Deferred(), hasCommitted: false }
+  }
+
+  /** From now on, there is no room beside what is stored. */
+  fill(): void {
+    this.isTight = true
+    this.#hasRoom = false
+  }
+
+  heal(): void {
+    this.trouble = undefined
+    this.isTight = false
+    this.beforeRefusal = undefined
+    this.answer()
+  }
+
+  answer(): void {
+    this.#silence?.over.resolve()
+    this.#silence = undefined
+  }
+
+  /** `connection`, with all that is wrong with the disk. `onCommit` hears of what was stored in the outbox. */
+  connect(connection: StoreConnection, onCommit: (values: readonly StoreValue[]) => void): StoreConnection {
+    return {
+      ...connection,
+      transaction: async (options, body) => {
+        const isWrite = options.mode === 'write'
+        const silence = this.#silence
+        if (isWrite && silence?.hasCommitted === false) silence.hasCommitted = true
+        else if (silence?.hasCommitted) await silence.over.promise
+        if (isWrite) await this.#admit()
+        const stored: StoreValue[] = []
+        const result = await connection.transaction(options, async (tx) => {
+          const watched = this.#watched(tx)
+          const made = await body(watched.tx)
+          if (watched.failure) throw watched.failure
+          stored.push(...watched.stored)
+          return made
+        })
+        if (stored.length > 0) onCommit(stored)
+        if (silence?.hasCommitted) await silence.over.promise
+        return result
+      },
+    }
+  }
+
   /** Throws, or never resolves, where nothing can be written. */
-  async admit(): Promise<void> {
+  async #admit(): Promise<void> {
+    if (this.beforeRefusal !== undefined) {
+      this.beforeRefusal = this.beforeRefusal > 0 ? this.beforeRefusal - 1 : undefined
+      if (this.beforeRefusal === undefined) {
+        this.onRefused()
+        throw new StorageError('aborted', 'Refused, on purpose.')
+      }
+    }
     if (this.trouble === 'aborts') throw new StorageError('aborted', 'An internal error, on purpose.')
     if (this.trouble === 'is full') throw new StorageError('quota', 'No room, on purpose.')
     if (this.trouble === 'is closed')
       throw new StorageError('closed', 'Closed, on purpose.', { retryable: true })
     if (this.trouble === 'hangs') await never()
+  }
+
+  /** `tx`, with what it puts into the outbox, and with its failure where there is no room. */
+  #watched(tx: StoreTransaction) {
+    const stored: StoreValue[] = []
+    const watched = { stored, failure: undefined as StorageError | undefined, tx }
+    const put = (table: Table, value: StoreValue, change: () => void) => {
+      const isFull = this.isTight && (table === 'pages' || !this.#hasRoom)
+      if (isFull) watched.failure ??= new StorageError('quota', 'No room beside the data, on purpose.')
+      if (table === 'outbox') stored.push(value)
+      if (!isFull) change()
+    }
+    watched.tx = {
+      get: (table, key) => tx.get(table, key),
+      keys: (table, range) => tx.keys(table, range),
+      values: (table, range) => tx.values(table, range),
+      put: (table, key, value) => put(table, value, () => tx.put(table, key, value)),
+      add: (table, key, value) => put(table, value, () => tx.add(table, key, value)),
+      delete: (table, key) => {
+        if (table === 'pages') this.#hasRoom = true
+        tx.delete(table, key)
+      },
+    }
+    return watched
   }
 }
 
@@ -43,13 +145,22 @@ export interface StoreOfTabOptions {
   /** What each transaction waits for, before and after, in ms. */
   readonly ms: number
   readonly onFault: (text: string) => void
+  /** Hears of what the tab has stored in the outbox, before the tab does. */
+  readonly onCommit: (values: readonly StoreValue[]) => void
 }
 
 /** A tab that begins more transactions at one moment, while no time goes by, would begin them for ever. */
 const maxAtOnce = 500
 
 /** The way of one tab to the disk. */
-export function storeOfTab({ disk, clock, standstill, ms, onFault }: StoreOfTabOptions): StoreOfTab {
+export function storeOfTab({
+  disk,
+  clock,
+  standstill,
+  ms,
+  onFault,
+  onCommit,
+}: StoreOfTabOptions): StoreOfTab {
   let isGone = false
   let [at, count] = [0, 0]
   const begin = async () => {
@@ -67,7 +178,6 @@ export function storeOfTab({ disk, clock, standstill, ms, onFault }: StoreOfTabO
     async transaction(options, body) {
       await begin()
       await wait()
-      if (options.mode === 'write') await disk.admit()
       try {
         return await connection.transaction(options, body)
       } finally {
@@ -80,7 +190,7 @@ export function storeOfTab({ disk, clock, standstill, ms, onFault }: StoreOfTabO
     shared: perOrigin,
     async open(name) {
       if (isGone) await never()
-      return standstill.store(connected(await disk.store.open(name)))
+      return standstill.store(connected(disk.connect(await disk.store.open(name), onCommit)))
     },
     destroy: (name) => disk.store.destroy(name),
   })

@@ -1,4 +1,4 @@
-import type { SyncClient, Transaction } from 'instep'
+import type { StoreValue, SyncClient, Transaction } from 'instep'
 import type { VirtualChannels } from '../../src/testing/virtual-channels.ts'
 import type { VirtualLocks } from '../../src/testing/virtual-locks.ts'
 import type { Fault } from '../support/store-faults.ts'
@@ -41,6 +41,7 @@ export class Tab {
   last: { readonly history: number | undefined; readonly sid: number } = { history: undefined, sid: 0 }
   /** When its position last changed. */
   movedAt = Number.NEGATIVE_INFINITY
+  #diesSoon = false
   readonly #standstill = new Standstill()
   readonly #store: StoreOfTab
   readonly #mirror: Mirror
@@ -58,7 +59,14 @@ export class Tab {
     this.#locks = device.locks.page()
     this.#channels = device.channels.page()
     const standstill = this.#standstill
-    this.#store = storeOfTab({ disk: device.disk, clock, standstill, ms: plan.storeMs, onFault })
+    this.#store = storeOfTab({
+      disk: device.disk,
+      clock,
+      standstill,
+      ms: plan.storeMs,
+      onFault,
+      onCommit: (values) => this.#committed(values),
+    })
     void this.#store.faulty.crashed.then(() => this.crash())
     this.client = mock.client({
       identity,
@@ -109,6 +117,7 @@ export class Tab {
   }
 
   healStore(): void {
+    this.#diesSoon = false
     this.#store.faulty.disarm()
   }
 
@@ -137,6 +146,16 @@ export class Tab {
   /** Whether its page stands still. */
   get isStill(): boolean {
     return this.#standstill.isOn
+  }
+
+  /** Its process is killed as soon as the disk has its next write, before it or anybody else hears of that. */
+  dieSoon(): void {
+    this.#diesSoon = true
+  }
+
+  #committed(values: readonly StoreValue[]): void {
+    const hasNew = this.device.stored(values)
+    if (hasNew && this.#diesSoon) this.crash()
   }
 
   /** Its page stands still, and does not know. */
