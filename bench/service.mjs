@@ -3,6 +3,7 @@ import { cpus, loadavg } from 'node:os'
 import { readOptions } from './options.mjs'
 import { bench } from './service/bench.mjs'
 import { measureBootstrap } from './service/bootstrap.mjs'
+import { measureFairness, measureSnapshots } from './service/fairness.mjs'
 import { measureFanOut } from './service/fan-out.mjs'
 import { measureOthers } from './service/others.mjs'
 import { measureOwners, measureTeams } from './service/owners.mjs'
@@ -18,6 +19,8 @@ const parts = {
   many: (options) => measureOwners(options),
   transactions: (options) => measureTransactions(options),
   others: (options) => measureOthers(options),
+  fairness: (options) => measureFairness(options),
+  snapshots: (options) => measureSnapshots(options),
   start: (options) => measureStart(options),
   tables: (options) => measureTables(options),
 }
@@ -28,6 +31,7 @@ const help = `Usage: node service.mjs [options]
   --rows N       rows of the bootstrap (100000)
   --rounds N     how often all but the writes at a pace are measured; medians are shown (5)
   --seconds N    how long writes go on at a given pace (30)
+  --where a,b    of fairness and snapshots: some of PostgreSQL, folder
   --help         this
 
   bootstrap      a snapshot without compression, beside psql reading the same batches of the same cursor to /dev/null
@@ -38,17 +42,21 @@ const help = `Usage: node service.mjs [options]
   transactions   transactions a second, beside the same statements, recorded and sent again without the service
   others         how long another user's writes, its socket and /healthz wait meanwhile, on a folder and on PostgreSQL,
                  median and maximum: with nothing else, long records changed, many inserts, and a snapshot of \`--rows\`
+  fairness       the same for writes of records and of rows, deltas and /healthz, on PostgreSQL and on a folder, while one
+                 user, and then ten, do what costs most, for \`--seconds\` each; and the memory of the service
+  snapshots      the same while 20 users of one team fetch \`--rows\` rows at once
   tables         what attached tables cost the application, and how soon a client has a change of theirs
   start          from the command to \`listening\`, embedded, on a folder that is not there yet and on one that is
 
 It starts a PostgreSQL with its default settings (fsync is on), the service, and what loads it, each in a process of its
 own, on this machine. It prints a table. Linux, and the programs of PostgreSQL, are needed.`
 
-const { only, ...numbers } = readOptions(help, {
+const { only, ...more } = readOptions(help, {
   only: Object.keys(parts),
   rows: 100_000,
   rounds: 5,
   seconds: 30,
+  where: ['PostgreSQL', 'folder'],
 })
 
 const load = () => `load ${loadavg()[0].toFixed(1)}`
@@ -60,7 +68,7 @@ try {
     say('begins')
     const database = await postgres.database(name)
     const options = { ...tools, database, say, postgres }
-    table.push(...(await parts[name]({ ...options, ...numbers })))
+    table.push(...(await parts[name]({ ...options, ...more })))
   }
 } finally {
   await stop()

@@ -4,6 +4,7 @@ import { Agent, request } from 'node:http'
 import { performance } from 'node:perf_hooks'
 import { Client } from 'pg'
 import { WebSocket } from 'ws'
+import { attacks } from './attacks.mjs'
 
 const agent = new Agent({ keepAlive: true })
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -26,6 +27,17 @@ async function write(url, token, id) {
   const answer = await ask(`${url}/tx`, token, JSON.stringify({ txs: [{ id, since: 0, ops: [op] }] }))
   const text = Buffer.concat(await answer.toArray()).toString()
   if (text.includes('"error"')) throw new Error(text)
+}
+
+const textOf = async (answer) => Buffer.concat(await answer.toArray()).toString()
+
+/** Whether the parent process has said `end`. */
+function ended() {
+  const end = { isEnded: false, promise: once(process, 'message') }
+  end.promise.then(() => {
+    end.isEnded = true
+  })
+  return end
 }
 
 const jobs = {
@@ -155,6 +167,53 @@ const jobs = {
     await pause(1_000)
     socket.close()
     return { writes, healths, sockets, failures, unsent: sent.size - sockets.length }
+  },
+
+  /** As `watch` for some seconds, with writes of records and of rows, deltas and `/healthz`. */
+  async 'watch others'({ url, token, seconds, prefix }) {
+    const [times, failures, answers] = [{}, [], []]
+    const { sid } = JSON.parse(await textOf(await ask(`${url}/bootstrap`, token)))
+    const requests = {
+      writes: (n) => write(url, token, `${prefix}-${n}`),
+      'table writes': async (n) => {
+        const ops = [{ op: 'u', t: 'Doc', id: `bob${n % 50}`, p: { price: String(n) } }]
+        const text = await textOf(
+          await ask(`${url}/tx`, token, JSON.stringify({ txs: [{ id: `${prefix}-t${n}`, since: 0, ops }] })),
+        )
+        if (text.includes('"error"')) throw new Error(text)
+      },
+      deltas: async () => void (await textOf(await ask(`${url}/delta?since=${sid}`, token))),
+      '/healthz': async () => void (await textOf(await ask(new URL('/healthz', url).href))),
+    }
+    const every = async (ms, name) => {
+      times[name] = []
+      const start = performance.now()
+      for (let n = 0; performance.now() < start + seconds * 1_000; n += 1) {
+        while (performance.now() < start + n * ms) await pause(start + n * ms - performance.now())
+        const began = performance.now()
+        const answered = requests[name](n)
+          .then(() => times[name].push(performance.now() - began))
+          .catch((error) => failures.push(`${name}: ${error.message}`))
+        answers.push(answered)
+      }
+    }
+    await Promise.all(Object.keys(requests).map((name) => every(200, name)))
+    await Promise.all(answers)
+    return { times, failures }
+  },
+
+  /** Until the parent process says `end`: what each of `tokens` does again and again. Returns how often each answer came. */
+  async attack({ url, tokens, what }) {
+    const end = ended()
+    const counts = {}
+    const count = (answer) => {
+      counts[answer] = (counts[answer] ?? 0) + 1
+    }
+    const attackAs = async (token) => {
+      while (!end.isEnded) await attacks[what](url, token, count)
+    }
+    await Promise.race([Promise.all(tokens.map(attackAs)), end.promise])
+    return counts
   },
 
   /** Sends `bodies` at once. Returns how often each result came, and the longest time. */
