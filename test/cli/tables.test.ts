@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createSyncService, openSqlLog } from '../../src/server/index.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
@@ -24,6 +25,18 @@ describe.each(['a folder', 'PostgreSQL'])('with %s', (kind) => {
     const log = await openSqlLog(database)
     for (const statement of statements) await log.sql((query) => query(statement))
     await log.close()
+  }
+
+  /** What has a name of Instep in the database, without opening it as Instep would. */
+  const left = async () => {
+    const text = `select relname::text as name from pg_class where relname like 'instep%'
+      union select proname::text from pg_proc where proname like 'instep%'
+      union select tgname::text from pg_trigger where tgname like 'instep%'`
+    if (kind === 'PostgreSQL') return postgres.run('cli', text)
+    const pglite = await PGlite.create(join(database, 'pgdata'))
+    const { rows } = await pglite.query(text)
+    await pglite.close()
+    return rows
   }
 
   beforeAll(async () => {
@@ -73,6 +86,18 @@ describe.each(['a folder', 'PostgreSQL'])('with %s', (kind) => {
       code: 1,
       stderr: 'Issue: It is not attached with this mapping; run `instep attach`.\n',
     })
+
+    await run("insert into instep_record values ('Note', 'n', 'red', 0, '{}')")
+    expect(await called(['detach', '--all', '--config', config])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('records of the type Note, which are in Instep alone'),
+    })
+    await run("delete from instep_record where t = 'Note'")
+    await called(['attach', '--config', config])
+    const removed = await called(['detach', '--all', '--config', config])
+    expect(removed).toMatchObject({ code: 0, stderr: '' })
+    expect(removed.stdout).toContain('Everything of Instep is gone from the database.')
+    expect(await left()).toEqual([])
     await run('drop table issues')
   }, 240_000)
 })

@@ -47,7 +47,13 @@ const refusals: readonly [
     'a key of two columns',
     ['create table t (id int, team text, a text, primary key (id, team))'],
     {},
-    /the column `id`, which alone is not a key of t/,
+    /`id`, which is only a part of the key \(id, team\) of t, and a record has one id; add a column that is a key alone, as by `alter table t add id uuid not null/,
+  ],
+  [
+    'a key that is a list',
+    ['create table t (id int, team text, a text, primary key (id, team))'],
+    { id: ['id', 'team'] as unknown as string },
+    /`tables.T.id` names several columns, and a record has one id; add a column that is a key alone/,
   ],
   [
     'no key',
@@ -85,6 +91,42 @@ const refusals: readonly [
     ['create table t (id int primary key, team text, a text)'],
     { fields: [{ a: { column: 'a', as: 'number' } }] },
     /only an int8 column takes `as: 'number'`/,
+  ],
+  [
+    'a numeric of any length as a number',
+    ['create table t (id int primary key, team text, a numeric)'],
+    { fields: [{ a: { column: 'a', as: 'number' } }] },
+    /the column `a` of the type numeric; .* a numeric column of at most 15 digits, like numeric\(12, 2\): a number in JavaScript holds no more/,
+  ],
+  [
+    'a numeric of more digits than a number has',
+    ['create table t (id int primary key, team text, a numeric(16, 2))'],
+    { fields: [{ a: { column: 'a', as: 'number' } }] },
+    /the column `a` of the type numeric\(16,2\); /,
+  ],
+  [
+    'a type of the application that is named as one of PostgreSQL',
+    ['create type public.uuid as (n int)', 'create table t (id int primary key, team text, a public.uuid)'],
+    {},
+    /the column `a` of the type public.uuid; no conversion/,
+  ],
+  [
+    'a condition on a column that is not there',
+    ['create table t (id int primary key, team text, a text)'],
+    { where: 'gone is null' },
+    /`tables.T.where` is no condition on "public"."t": column "gone" does not exist/,
+  ],
+  [
+    'a condition that the time decides',
+    ['create table t (id int primary key, team text, a timestamptz)'],
+    { where: 'a > now() -- still' },
+    /`tables.T.where` depends on more than the row: functions in index predicate must be marked IMMUTABLE/,
+  ],
+  [
+    'a condition on other rows',
+    ['create table t (id int primary key, team text, a text)'],
+    { where: 'exists (select from t)' },
+    /`tables.T.where` depends on more than the row: cannot use subquery/,
   ],
 ]
 
@@ -197,6 +239,30 @@ describe.each(kinds)('on %s', (kind) => {
     expect(refused).toMatchObject({ error: { code: 'invalid' } })
   })
 
+  test('a renamed label of an enum is noticed by a repair', async () => {
+    const owners = { table: 'owned', id: 'id', owner: 'team', fields: ['team_too'] }
+    const team = await open({
+      log: { tables: { T: { ...owners, fields: [{ other: 'team_too' }] } } },
+      schema: [
+        "create type team as enum ('red', 'green')",
+        'create table owned (id int primary key, team team, team_too team[])',
+        "insert into owned values (1, 'red', '{red}'), (2, 'green', '{green}')",
+      ],
+    })
+    await team.service.ready()
+    expect((await team.rows('ann')).map(({ id }) => id)).toEqual(['1'])
+    await team.run(
+      "alter type team rename value 'red' to 'gone'",
+      "alter type team rename value 'green' to 'red'",
+    )
+    expect(await team.log.checkTables('teamId')).toMatchObject([
+      { differing: 2, fault: 'Its columns have changed since it was attached; run `instep attach` again.' },
+    ])
+    await team.log.checkTables('teamId', { repair: true })
+    expect(await team.rows('ann')).toMatchObject([{ id: '2', p: { teamId: 'red', other: ['red'] } }])
+    expect(await team.rows('cid')).toEqual([])
+  })
+
   test('changes of partitions are recorded, also by statements that name one', async () => {
     const team = await open({
       log: { tables: { T: mapping } },
@@ -214,4 +280,29 @@ describe.each(kinds)('on %s', (kind) => {
     await team.send('ann', [{ op: 'u', t: 'T', id: '12', p: { a: 'Twelve' } }])
     expect(await team.run('select * from t')).toEqual([{ id: 12, team: 'red', a: 'Twelve' }])
   })
+})
+
+test('a renamed label of an enum is noticed when the service starts again', async () => {
+  const own = { T: { ...mapping, table: 'owned', fields: [] } }
+  const team = await openTeam('PostgreSQL', {
+    postgres,
+    name: 'labels',
+    log: { tables: own },
+    schema: [
+      "create type team as enum ('red', 'green')",
+      'create table owned (id int primary key, team team)',
+      "insert into owned values (1, 'red'), (2, 'green')",
+    ],
+  })
+  teams.push(team)
+  await team.run(
+    "alter type team rename value 'red' to 'gone'",
+    "alter type team rename value 'green' to 'red'",
+  )
+  const [{ name = '' } = {}] = await team.run('select current_database() as name')
+  const log = await openSqlLog(await postgres.database(String(name)), { tables: own })
+  await log.claim('teamId')
+  await expect.poll(async () => (await log.read('T', '2'))?.owner).toBe('red')
+  expect((await log.read('T', '1'))?.owner).toBe('gone')
+  await log.close()
 })

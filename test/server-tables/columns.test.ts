@@ -28,6 +28,10 @@ const values: readonly [
   ['float8', "'-Infinity'", null, { lossy: true }],
   ['numeric(20, 4)', '1234567890123456.7891', '1234567890123456.7891'],
   ['numeric', "'NaN'", null, { lossy: true }],
+  ['numeric(12, 2)', '1234567890.50', 1_234_567_890.5, { as: 'number' }],
+  ['numeric(15, 15)', '0.123456789012345', 0.123_456_789_012_345, { as: 'number' }],
+  ['numeric(3)', "'NaN'", null, { as: 'number', lossy: true }],
+  ['price', '-9.99', -9.99, { as: 'number' }],
   ['text', "'é\" \\ '", 'é" \\ '],
   ['varchar(3)', "'abc'", 'abc'],
   ['char(3)', "'ab'", 'ab'],
@@ -37,10 +41,19 @@ const values: readonly [
   ['date', "'infinity'", null, { lossy: true }],
   ['time', "'12:34:56.789'", '12:34:56.789'],
   ['timestamptz', "'2026-01-02 03:04:05.678+02'", Date.UTC(2026, 0, 2, 1, 4, 5, 678)],
-  ['timestamptz', "'2026-01-02 03:04:05.678901+00'", Date.UTC(2026, 0, 2, 3, 4, 5, 678), { lossy: true }],
+  ['timestamptz', "'2026-01-02 03:04:05.678901+00'", Date.UTC(2026, 0, 2, 3, 4, 5, 678) + 0.901],
+  ['timestamptz', "'1900-01-01 00:00:00.000001+00'", Date.UTC(1900, 0, 1) + 0.001],
+  ['timestamptz', "'2248-01-01 23:59:59.999999+00'", Date.UTC(2248, 0, 1, 23, 59, 59, 999) + 0.999],
+  [
+    'timestamptz',
+    "'9999-12-31 23:59:59.999999+00'",
+    Date.UTC(9999, 11, 31, 23, 59, 59, 999),
+    { lossy: true },
+  ],
+  ['timestamptz', "'294276-12-31 00:00:00+00'", 9_224_317_929_600_000, { lossy: true }],
   ['timestamptz', "'1969-12-31 23:59:59.999+00'", -1],
   ['timestamptz', "'infinity'", null, { lossy: true }],
-  ['timestamp', "'2026-01-02 03:04:05.678'", Date.UTC(2026, 0, 2, 3, 4, 5, 678)],
+  ['timestamp', "'2026-01-02 03:04:05.678901'", Date.UTC(2026, 0, 2, 3, 4, 5, 678) + 0.901],
   ['interval', "'1 day 02:00'", '1 day 02:00:00'],
   ['jsonb', '\'{"a": [1, null, {"b": "c"}]}\'', { a: [1, null, { b: 'c' }] }],
   ['jsonb', '\'{"__proto__": 1}\'', null, { lossy: true }],
@@ -102,6 +115,7 @@ describe.each(kinds)('on %s', (kind) => {
       schema: [
         "create type mood as enum ('sad', 'happy')",
         'create domain small as int check (value < 10)',
+        'create domain price as numeric(6, 2)',
         `create table all_types (id uuid primary key, team text default 'red',
           ${columns.map(({ name, type }) => `${name} ${type}`).join()})`,
       ],
@@ -150,6 +164,25 @@ describe.each(kinds)('on %s', (kind) => {
     const [row] = await team.run(`select c0, ${micros}::text as at from all_types`)
     expect(row?.c0).toBe(null)
     expect(row?.at).toContain('05.678901')
+  })
+
+  test('a timestamp that a client changes and changes back, or writes as it is, keeps its microseconds', async () => {
+    await team.run('delete from all_types')
+    const { name: micros = '', json: at = null } =
+      columns.find(({ type, value }) => type === 'timestamptz' && value.includes('678901')) ?? {}
+    await team.run(
+      `insert into all_types (id, ${micros}) values ('${id(5)}', '2026-01-02 03:04:05.678901+00')`,
+    )
+    const stored = async () => (await team.run(`select ${micros}::text as at from all_types`))[0]?.at
+    const before = await stored()
+    await expect.poll(() => team.rows('ann')).toMatchObject([{ p: { [micros]: at } }])
+    await team.send('ann', [{ op: 'u', t: 'All', id: id(5), p: { [micros]: 0 } }])
+    expect(await stored()).not.toBe(before)
+    await team.send('ann', [{ op: 'u', t: 'All', id: id(5), p: { [micros]: at }, was: { [micros]: 0 } }])
+    expect(await stored()).toBe(before)
+    const whole = await team.rows('ann')
+    await team.send('ann', [{ op: 'i', t: 'All', id: id(5), put: true, p: whole[0]?.p }])
+    expect(await stored()).toBe(before)
   })
 
   test.each(refused)('a client cannot write to %s the value %j', async (type, value) => {

@@ -51,7 +51,7 @@ export const tables = {
   Comment: { table: 'comments', id: 'id', owner: 'team', fields: ['text', 'issue'] },
 }
 
-export const createdAt = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
+export const createdAt = Date.UTC(2026, 0, 2, 3, 4, 5, 678) + 0.901
 
 export interface Team {
   readonly log: SqlLog

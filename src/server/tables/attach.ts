@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import type { Clock } from '../../base/environment.ts'
-import { codeOf, isSyncError, wrongOption } from '../../base/errors.ts'
+import { ConfigurationError, codeOf, isSyncError, wrongOption } from '../../base/errors.ts'
 import { channel } from '../log/sql/channel.ts'
 import type { Db, SqlDatabase } from '../log/sql/database.ts'
 import { mappingDigest, readAttachments, schemaOfLog } from './attached.ts'
-import { columnsOf, inspect, type MappedTable } from './inspect.ts'
+import { checkImmutable, columnsOf, inspect, type MappedTable } from './inspect.ts'
 import type { TypeMapping } from './mapping.ts'
 import { queueAllKeys } from './queue-all-keys.ts'
 import { secureFunctions } from './secure-functions.ts'
@@ -35,6 +35,7 @@ export async function attach(
 ): Promise<void> {
   const tables: MappedTable[] = []
   for (const mapping of mappings) tables.push(await inspect(db, mapping))
+  for (const table of tables) await checkImmutable(db, table)
   const attachments = await readAttachments(db)
   for (const { mapping, relation } of tables) {
     if (!attachments.has(mapping.type)) await refuseOwnRecords(db, mapping.type)
@@ -89,6 +90,41 @@ export async function detach(
     )
     onStep(`${type}: the triggers of ${attachment.relation} are gone.`)
   }
+}
+
+/**
+ * Detaches all types, and drops everything of Instep: tables, functions, and with them the records and the history. Safe
+ * to interrupt, and to run again. Rejects with a ConfigurationError if Instep has records that are in no other table.
+ */
+export async function detachAll(
+  database: SqlDatabase,
+  options: Pick<AttachOptions, 'clock' | 'onStep'>,
+): Promise<void> {
+  const { migrators: db } = database
+  const { rows } = await sql<{ t: string }>`
+    select t from instep_record where t not in (select t from instep_table) limit 1`.execute(db)
+  const [own] = rows
+  if (own) {
+    const message = `The database has records of the type ${own.t}, which are in Instep alone; delete these first, as by \`instep delete\`.`
+    throw new ConfigurationError('database', message)
+  }
+  await detach(database, [...(await readAttachments(db)).keys()], options)
+  const schema = await schemaOfLog(db)
+  await patiently(options.clock, () =>
+    db.transaction().execute(async (trx) => {
+      await limitLocks(trx)
+      const { rows: found } = await sql<{ statement: string }>`
+        select 'drop table ' || string_agg(c.oid::regclass::text, ', ') as statement
+        from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = ${schema} and c.relkind = 'r' and c.relname like 'instep\\_%'
+        union all
+        select 'drop function ' || f.oid::regprocedure::text
+        from pg_proc f join pg_namespace n on n.oid = f.pronamespace where n.nspname = ${schema} and f.proname like 'instep\\_%'`.execute(
+        trx,
+      )
+      for (const { statement } of found) await sql.raw(statement).execute(trx)
+    }),
+  )
+  options.onStep('Everything of Instep is gone from the database.')
 }
 
 async function attachOne(db: Db, table: MappedTable, schema: string): Promise<void> {

@@ -24,6 +24,8 @@ export interface ColumnType {
   readonly cast: string
   readonly isEnum: boolean
   readonly isArray: boolean
+  /** Whether a double holds each value: only of a `numeric` with at most 15 digits. */
+  readonly isDouble?: boolean
 }
 
 const quoted = (value: JsonValue) => (typeof value === 'string' ? value : undefined)
@@ -69,10 +71,17 @@ function finite(scalar: Scalar, hasJson: (column: string) => string): Scalar {
 const isNumber = (column: string) => `${column}::text not in ('NaN', 'Infinity', '-Infinity')`
 const isTime = (column: string) => `isfinite(${column})`
 
-/** Milliseconds since the epoch, without fractions. */
+/** From here on, a double cannot distinguish microseconds: in the year 2248. */
+const maxExactMs = 2 ** 43
+
+/** Milliseconds since the epoch, with the microseconds as a fraction as long as a double holds them. */
 function moment(type: 'timestamp' | 'timestamptz'): Scalar {
+  const ms = (column: string) =>
+    `(extract(epoch from date_trunc('second', ${column}))::numeric * 1000
+      + extract(microseconds from ${column})::int8 % 1000000 / 1000.0)`
   return {
-    toJson: (column) => `to_json(floor(extract(epoch from ${column}) * 1000)::int8)`,
+    toJson: (column) =>
+      `to_json((case when abs(${ms(column)}) < ${maxExactMs} then ${ms(column)} else floor(${ms(column)}) end)::float8)`,
     fromText: (text) => sql`(${sql.raw(type)} 'epoch' + ${text}::float8 * interval '1 millisecond')`,
     textOf: real,
   }
@@ -144,7 +153,7 @@ export function isKeyText({ name }: ColumnType, id: string): boolean {
 }
 
 export interface ConversionOptions {
-  /** Whether an `int8` is a number. */
+  /** Whether an `int8` or a `numeric` is a number. */
   readonly asNumber: boolean
   /** The name of the function that returns a `json` as `jsonb`, or null if that is not possible. */
   readonly jsonFunction: string
@@ -159,6 +168,7 @@ export function conversionOf(type: ColumnType, options: ConversionOptions): Conv
 
 function scalarOf(type: ColumnType, { asNumber, jsonFunction }: ConversionOptions): Scalar | undefined {
   if (type.isEnum) return text(type.cast)
+  if (asNumber && type.name === 'numeric' && type.isDouble) return finite(plain('numeric', real), isNumber)
   if (asNumber && type.name !== 'int8') return undefined
   if (asNumber) return finite(plain('int8', whole), isSafe)
   if (type.name === 'json') return jsonScalar(jsonFunction)

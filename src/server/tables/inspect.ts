@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
-import { wrongOption } from '../../base/errors.ts'
+import { toError, wrongOption } from '../../base/errors.ts'
 import type { Db } from '../log/sql/database.ts'
-import { isDenied } from '../log/sql/refusal.ts'
+import { isDenied, sqlStateOf } from '../log/sql/refusal.ts'
 import { type ColumnType, type Conversion, conversionOf, isKeyType } from './columns.ts'
-import type { TypeMapping } from './mapping.ts'
+import { oneKey, type TypeMapping } from './mapping.ts'
 import { identifier } from './quote.ts'
 
 /** A field, and the column that holds it. */
@@ -27,6 +27,8 @@ export interface MappedTable {
   readonly isKeyGenerated: boolean
   readonly owner: ColumnType
   readonly fields: readonly FieldColumns[]
+  /** What {@link columnsOf} returns. */
+  readonly columns: Readonly<Record<string, string>>
 }
 
 interface FoundTable {
@@ -41,7 +43,13 @@ interface FoundTable {
 
 interface FoundColumn extends ColumnType {
   readonly column: string
+  /** The type in SQL, with its precision. */
+  readonly spelled: string
+  /** The labels of an enum, by their ids. */
+  readonly labels: Readonly<Record<string, string>> | null
   readonly isKey: boolean
+  /** The columns of a key that this column is only a part of. */
+  readonly partOf: readonly string[] | null
   readonly isRequired: boolean
   /** Whether the collation of the column treats different texts as equal. */
   readonly isLoose: boolean
@@ -85,13 +93,18 @@ export async function inspect(db: Db, mapping: TypeMapping): Promise<MappedTable
     const conversion = conversionOf(type, { asNumber, jsonFunction: 'instep_json' })
     if (conversion) return { field, column, type, conversion, isGenerated: type.isGenerated }
     const reason = asNumber
-      ? "only an int8 column takes `as: 'number'`"
+      ? "only an int8 column takes `as: 'number'`, and a numeric column of at most 15 digits, like numeric(12, 2): a number in JavaScript holds no more"
       : 'no conversion to JSON exists for it'
-    const name = `${type.name}${type.isArray ? '[]' : ''}`
-    throw wrongOption(`${at}.fields`, `names the column \`${column}\` of the type ${name}; ${reason}.`)
+    throw wrongOption(
+      `${at}.fields`,
+      `names the column \`${column}\` of the type ${type.spelled}; ${reason}.`,
+    )
   })
   const relation = `${identifier(table.schema)}.${identifier(table.name)}`
   await checkReadable(db, relation, `${at}.table`)
+  if (mapping.where !== undefined) await checkCondition(db, relation, mapping.where, `${at}.where`)
+  const used = [mapping.id, mapping.owner.column, ...mapping.fields.map((field) => field.column)]
+  const described = Object.assign({}, ...used.map((name) => describe(columnOf(name, at))))
   return {
     mapping,
     relation,
@@ -100,14 +113,19 @@ export async function inspect(db: Db, mapping: TypeMapping): Promise<MappedTable
     isKeyGenerated: key.isGenerated,
     owner,
     fields,
+    columns: described,
   }
 }
 
-/** The columns of a mapping with their types, to notice when they change. */
-export function columnsOf({ mapping, key, owner, fields }: MappedTable): Readonly<Record<string, string>> {
-  const nameOf = ({ name, isArray }: ColumnType) => `${name}${isArray ? '[]' : ''}`
-  const listed = fields.map(({ column, type }) => [column, nameOf(type)])
-  return Object.fromEntries([[mapping.id, nameOf(key)], [mapping.owner.column, nameOf(owner)], ...listed])
+/** The columns of a mapping with their types, and the labels of enums, to notice when they change. */
+export function columnsOf({ columns }: MappedTable): Readonly<Record<string, string>> {
+  return columns
+}
+
+function describe({ column, name, isArray, spelled, labels }: FoundColumn): Readonly<Record<string, string>> {
+  const type = `${name === 'numeric' ? spelled : name}${isArray && name !== 'numeric' ? '[]' : ''}`
+  const labeled = Object.entries(labels ?? {}).map(([oid, label]) => [`label ${oid}`, label])
+  return Object.fromEntries([[column, type], ...labeled])
 }
 
 async function findTable(db: Db, name: string, option: string): Promise<FoundTable> {
@@ -156,11 +174,64 @@ async function checkReadable(db: Db, relation: string, option: string): Promise<
   }
 }
 
+/** Throws a ConfigurationError if a row cannot be asked for a condition. */
+async function checkCondition(db: Db, relation: string, where: string, option: string): Promise<void> {
+  try {
+    await sql`select from ${sql.raw(relation)} as c where ${sql.raw(conditionOf(where))} limit 0`.execute(db)
+  } catch (error) {
+    if (!sqlStateOf(error).startsWith('42')) throw error
+    throw wrongOption(option, `is no condition on ${relation}: ${toError(error).message}.`)
+  }
+}
+
+/**
+ * Throws a ConfigurationError if a condition depends on more than the row, so that it may become true or false without a
+ * change of the row. PostgreSQL demands the same of an index.
+ */
+export async function checkImmutable(db: Db, { mapping, relation }: MappedTable): Promise<void> {
+  const { where, type } = mapping
+  if (where === undefined) return
+  const undone = new Error('undone')
+  const index = async (trx: Db) => {
+    await sql`create temp table instep_condition (like ${sql.raw(relation)}) on commit drop`.execute(trx)
+    await sql
+      .raw(`create index on pg_temp.instep_condition ((true)) where ${conditionOf(where)}`)
+      .execute(trx)
+    throw undone
+  }
+  await db
+    .transaction()
+    .execute(index)
+    .catch((error: unknown) => {
+      if (error === undone || sqlStateOf(error) === '42501') return
+      const reason = `depends on more than the row: ${toError(error).message}.`
+      throw ['42P17', '0A000'].includes(sqlStateOf(error))
+        ? wrongOption(`tables.${type}.where`, reason)
+        : error
+    })
+}
+
+/** A condition of a mapping in SQL. It may end with a comment. */
+export function conditionOf(where: string): string {
+  return `(${where}\n)`
+}
+
 /** Follows domains to their base types. */
 async function findColumns(db: Db, oid: number): Promise<readonly FoundColumn[]> {
   const { rows } = await sql<FoundColumn>`
-    select a.attname as column, coalesce(e.typname, b.typname) as name, e.oid is not null as "isArray",
+    select a.attname as column, e.oid is not null as "isArray", format_type(b.oid, b.mod) as spelled,
+      case when known.is_known then coalesce(e.typname, b.typname) else format_type(coalesce(e.oid, b.oid), null) end as name,
       format_type(coalesce(e.oid, b.oid), null) as cast, coalesce(e.typtype, b.typtype) = 'e' as "isEnum",
+      (b.mod >= 4 and ((b.mod - 4) >> 16) & 65535 <= 15 and abs((((b.mod - 4) & 2047) # 1024) - 1024) <= 300) as "isDouble",
+      (select json_object_agg(l.oid, l.enumlabel) from pg_enum l where l.enumtypid = coalesce(e.oid, b.oid)) as labels,
+      (
+        select array(
+          select attname::text from unnest((i.indkey::int2[])[0:i.indnkeyatts - 1]) with ordinality as u(attnum, n)
+          join pg_attribute o on o.attrelid = i.indrelid and o.attnum = u.attnum order by n
+        )
+        from pg_index i where i.indrelid = a.attrelid and i.indisunique and i.indnkeyatts > 1
+          and a.attnum = any((i.indkey::int2[])[0:i.indnkeyatts - 1]) order by i.indisprimary desc limit 1
+      ) as "partOf",
       exists (
         select from pg_index i where i.indrelid = a.attrelid and i.indisunique and i.indisvalid and i.indimmediate
           and i.indnkeyatts = 1 and i.indkey[0] = a.attnum and i.indpred is null
@@ -168,19 +239,30 @@ async function findColumns(db: Db, oid: number): Promise<readonly FoundColumn[]>
       coalesce((select not collisdeterministic from pg_collation l where l.oid = a.attcollation), false) as "isLoose",
       a.attgenerated <> '' or a.attidentity = 'a' as "isGenerated"
     from pg_attribute a cross join lateral (
-      with recursive base (oid) as (
-        select a.atttypid
+      with recursive base (oid, mod) as (
+        select a.atttypid, a.atttypmod
         union all
-        select t.typbasetype from base join pg_type t on t.oid = base.oid where t.typtype = 'd'
+        select t.typbasetype, t.typtypmod from base join pg_type t on t.oid = base.oid where t.typtype = 'd'
       )
-      select t.* from base join pg_type t on t.oid = base.oid where t.typtype <> 'd'
+      select t.*, base.mod from base join pg_type t on t.oid = base.oid where t.typtype <> 'd'
     ) b
     left join pg_type e on e.oid = b.typelem and b.typcategory = 'A'
+    cross join lateral (
+      -- A type of the application may have the name of one of PostgreSQL.
+      select coalesce(e.typnamespace, b.typnamespace) = 'pg_catalog'::regnamespace
+        or coalesce(e.typname, b.typname) = 'citext' or coalesce(e.typtype, b.typtype) = 'e' as is_known
+    ) known
     where a.attrelid = ${oid}::int8::oid and a.attnum > 0 and not a.attisdropped`.execute(db)
   return rows
 }
 
 function checkKey(key: FoundColumn, { table, id }: TypeMapping, option: string): void {
+  if (!key.isKey && key.partOf) {
+    throw wrongOption(
+      option,
+      `names the column \`${id}\`, which is only a part of the key (${key.partOf.join(', ')}) of ${table}, and a record has one id; ${oneKey(table)}.`,
+    )
+  }
   if (!key.isKey) {
     throw wrongOption(
       option,

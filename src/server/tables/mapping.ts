@@ -17,6 +17,11 @@ export interface TableMapping {
   readonly id: string
   /** The column that names the owner. A row whose owner is null belongs to nobody and is not synced. */
   readonly owner: string | OwnerColumn
+  /**
+   * A condition in SQL on the columns of a row, as in `deleted_at is null`. A row that does not meet it is no record: for
+   * clients it is gone, and comes back when it meets the condition again. @default every row is a record
+   */
+  readonly where?: string
   /** The columns that become fields. A column without a name of its own for the field has the same name. */
   readonly fields: readonly (string | Readonly<Record<string, string | FieldColumn>>)[]
 }
@@ -32,8 +37,8 @@ export interface OwnerColumn {
 export interface FieldColumn {
   readonly column: string
   /**
-   * `'number'`: the values of an `int8` column are numbers. A value beyond 2^53 is then `null` for clients, and a
-   * client cannot write one. @default `int8` is text
+   * `'number'`: the values of an `int8` or `numeric` column are numbers. An `int8` beyond 2^53 is then `null` for
+   * clients, and a client cannot write one. A `numeric` needs a precision of at most 15 digits. @default text
    */
   readonly as?: 'number'
 }
@@ -47,6 +52,7 @@ export interface TypeMapping {
   /** The field that names the owner. */
   readonly ownerField: string
   readonly fields: readonly MappedField[]
+  readonly where?: string
 }
 
 export interface MappedField {
@@ -63,6 +69,16 @@ const mappingChecks = {
   owner: [(value: unknown) => isName(value) || isObject(value), 'the name of a column'],
   fields: [Array.isArray, 'a list of columns'],
 } as const
+
+const conditionCheck = [
+  (value: unknown) => typeof value === 'string' && value.trim() !== '',
+  'a condition in SQL like `deleted_at is null`',
+] as const
+
+/** What to do with a table whose key has several columns. */
+export function oneKey(table: string): string {
+  return `add a column that is a key alone, as by \`alter table ${table} add id uuid not null default gen_random_uuid() unique\``
+}
 
 const ownerChecks = {
   column: [isName, 'the name of a column'],
@@ -98,14 +114,27 @@ function readMapping(type: string, mapping: TableMapping, ownerField: string): T
   const at = `tables.${type}`
   if (!isName(type)) throw wrongOption(at, 'has a type whose name cannot be stored; choose another name.')
   if (!isObject(mapping)) throw wrongOption(at, 'must be a mapping with `table`, `id`, `owner` and `fields`.')
-  checkOptions(mapping, mappingChecks, `${at}.`)
+  const { where } = mapping
+  const key: unknown = mapping.id
+  if (Array.isArray(key)) {
+    throw wrongOption(`${at}.id`, `names several columns, and a record has one id; ${oneKey(mapping.table)}.`)
+  }
+  checkOptions(mapping, { ...mappingChecks, ...(where !== undefined && { where: conditionCheck }) }, `${at}.`)
   for (const option of Object.keys(mappingChecks)) {
     if (!Object.hasOwn(mapping, option)) throw wrongOption(`${at}.${option}`, 'is missing.')
   }
   const { table, id, owner } = mapping
   const fields = mapping.fields.flatMap((field) => readFields(field, `${at}.fields`))
   refuseTwice(fields, id, ownerField, at)
-  return { type, table, id, owner: readOwner(owner, `${at}.owner`), ownerField, fields }
+  return {
+    type,
+    table,
+    id,
+    owner: readOwner(owner, `${at}.owner`),
+    ownerField,
+    fields,
+    ...(where !== undefined && { where }),
+  }
 }
 
 function readOwner(owner: string | OwnerColumn, at: string): Required<OwnerColumn> {

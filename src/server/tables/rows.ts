@@ -1,6 +1,6 @@
 import { maxNameLength } from '../../protocol/json-copy.ts'
 import { maxRecordBytes } from '../log/check-size.ts'
-import type { MappedTable } from './inspect.ts'
+import { conditionOf, type MappedTable } from './inspect.ts'
 import { identifier, literal } from './quote.ts'
 
 /* The rows of a table as records, in SQL. `row`: the alias of the table in the statement. */
@@ -41,7 +41,10 @@ export function payloadOf({ mapping, fields }: MappedTable, row: string): string
  */
 export function recordsIn(table: MappedTable, where: string, lock = false): string {
   const { mapping, relation } = table
-  const owner = ownerText(mapping, 'c')
+  // Other names than the columns of the row would be those of the statement around it: see `checkCondition`.
+  const { where: condition } = mapping
+  const text = ownerText(mapping, 'c')
+  const owner = condition === undefined ? text : `case when ${conditionOf(condition)} then ${text} end`
   const isName = (text: string) =>
     `char_length(${text}) between 1 and ${maxNameLength} and ${text} <> '__proto__'`
   return `

@@ -11,7 +11,7 @@ import type { Db, SqlDatabase } from '../log/sql/database.ts'
 import type { Outcome, Write } from '../log/sql/group.ts'
 import { readPosition } from '../log/sql/read.ts'
 import { lockAndRead, store, type TableReader } from '../log/sql/write.ts'
-import { attach, detach } from './attach.ts'
+import { attach, detach, detachAll } from './attach.ts'
 import { type AttachmentState, attachmentStateOf, mappingDigest, readAttachments } from './attached.ts'
 import { takeInBulk } from './bulk.ts'
 import { checkTables, repairTables, type TableCheck } from './check-tables.ts'
@@ -105,6 +105,11 @@ export class Tables {
   async detach(ownerField: string, onStep: (sentence: string) => void): Promise<void> {
     const types = readMappings(this.#mappings, ownerField).map(({ type }) => type)
     await detach(this.#database, types, { clock: this.#options.clock, onStep })
+  }
+
+  /** See {@link detachAll}. */
+  async detachAll(onStep: (sentence: string) => void): Promise<void> {
+    await detachAll(this.#database, { clock: this.#options.clock, onStep })
   }
 
   /** See {@link checkTables}. Repairs what differs if `repair` is true. */

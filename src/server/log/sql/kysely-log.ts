@@ -290,6 +290,11 @@ export class KyselyLog implements SqlLog {
     await this.#requiredTables.detach(ownerField, onStep)
   }
 
+  async detachAll(onStep: (sentence: string) => void = () => {}): Promise<void> {
+    await this.#tables.stop()
+    await this.#tables.detachAll(onStep)
+  }
+
   async checkTables(
     ownerField: string,
     { repair = false }: { readonly repair?: boolean } = {},

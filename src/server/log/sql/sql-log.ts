@@ -29,6 +29,11 @@ export interface SqlLog extends Log {
   /** Detaches the types of the option `tables`. Their records stay in the log. Safe to interrupt, and to run again. */
   detach(ownerField: string, onStep?: (sentence: string) => void): Promise<void>
   /**
+   * Detaches all types, and drops all tables and functions of Instep. Only `close` the log afterwards. Rejects with a
+   * ConfigurationError if records are in Instep alone. Safe to interrupt, and to run again.
+   */
+  detachAll(onStep?: (sentence: string) => void): Promise<void>
+  /**
    * Compares the attached tables with the records, at one moment. With `repair`, the records that differ are taken from
    * their rows afterwards.
    */
