@@ -12,10 +12,12 @@ export default {
       table: 'issues',
       id: 'id',
       owner,
+      where: 'deleted_at is null',
       fields: [
         'number',
         'title',
         'status',
+        { hours: { column: 'hours', as: 'number' } },
         { projectId: 'project_id' },
         { authorId: 'author_id' },
         { createdAt: 'created_at' },

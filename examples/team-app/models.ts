@@ -21,6 +21,7 @@ export const models = defineModels({
       title: z.string(),
       status: z.enum(['open', 'closed']),
       number: z.optional(z.number()),
+      hours: z.optional(z.number()),
       updatedAt: z.optional(z.number()),
       ...setByDatabase,
     }),

@@ -35,11 +35,26 @@ export function createRoutes({ query, userOf }) {
     return c.json({ closed: closed.length })
   })
 
+  // The row stays, and can come back.
+  for (const [path, deletedAt] of [
+    ['delete', 'now()'],
+    ['restore', 'null'],
+  ]) {
+    routes.post(`/issues/:issue/${path}`, async (c) => {
+      const found = await query(
+        `update issues i set deleted_at = ${deletedAt} from memberships m
+         where i.id = $1 and m.team_id = i.team_id and m.user_id = $2 returning i.id`,
+        [c.req.param('issue'), c.get('userId')],
+      )
+      return found.length > 0 ? c.json(found[0]) : c.text('There is no such issue.', 404)
+    })
+  }
+
   routes.get('/report', async (c) => {
     const report = await query(
       `select t.name as team, i.status, count(*)::int as issues
        from memberships m join teams t on t.id = m.team_id join issues i using (team_id)
-       where m.user_id = $1 group by 1, 2 order by 1, 2`,
+       where m.user_id = $1 and i.deleted_at is null group by 1, 2 order by 1, 2`,
       [c.get('userId')],
     )
     return c.json(report)

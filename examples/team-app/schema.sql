@@ -36,9 +36,12 @@ create table issues (
   number serial,
   title text not null constraint issues_title_check check (char_length(title) between 1 and 60),
   status status not null default 'open',
+  hours numeric(6, 2) not null default 0 check (hours >= 0),
   author_id int not null references users,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  -- A row is kept when somebody deletes it.
+  deleted_at timestamptz,
   unique (id, team_id),
   foreign key (project_id, team_id) references projects (id, team_id) on delete cascade
 );

@@ -56,6 +56,18 @@ test('a user sees the rows of the own teams, and everybody sees the users', asyn
   expect(b.get('User', '1')?.name).toBe('Ada')
 })
 
+test('an issue that is deleted softly is gone, and comes back with its hours', async () => {
+  const client = await clientOf(ada)
+  const issueOf = () => client.all('Issue').find(({ title }) => title === 'Paint the ferry')
+  await postgres.run('team', "update issues set hours = 2.5 where title = 'Paint the ferry'")
+  await expect.poll(() => issueOf()?.hours).toBe(2.5)
+  const id = issueOf()?.id
+  expect((await callRoute(ada, `issues/${id}/delete`, {})).status).toBe(200)
+  await expect.poll(issueOf).toBeUndefined()
+  expect((await callRoute(ada, `issues/${id}/restore`, {})).status).toBe(200)
+  await expect.poll(issueOf).toMatchObject({ id, hours: 2.5 })
+})
+
 test('a SQL session that changes 1 000 rows is seen by all clients of the team', async () => {
   const [a, b] = [await clientOf(ada), await clientOf(ben)]
   await postgres.run(
