@@ -91,7 +91,7 @@ export function ownershipJudge(rules: WriteRules): Judge {
 }
 
 function refuseChanged(op: TxOp, changed: boolean): void {
-  if (changed) throw new WriteRejectedError('conflict', `${name(op)} has changed since ${op.unchangedSince}.`)
+  if (changed) throw new WriteRejectedError('conflict', `${name(op)} has changed meanwhile.`)
 }
 
 /**
