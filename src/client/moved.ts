@@ -57,7 +57,7 @@ async function refuse({ store, openLocks, report }: MovedOptions, other: string)
   const { records } = await use(store, other, readFormerOutbox)
   if (records.every(({ state }) => state === 'accepted')) return
   const url = redactUrl(readDatabaseName(other)?.bootstrapUrl ?? '')
-  const what = `does not name ${url}, whose database has unsent writes of this identity; name it if the service has moved.`
+  const what = `does not name ${url}, whose database has unsent writes of this identity; add it if the service has moved.`
   report(wrongOption('movedFrom', what))
 }
 

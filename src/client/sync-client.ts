@@ -7,6 +7,7 @@ import type { SyncEvents } from '../engine/events.ts'
 import type { LogoutOptions, LogoutResult } from '../engine/logout.ts'
 import type { Status } from '../engine/status.ts'
 import type { SyncResult } from '../engine/sync-result.ts'
+import { refuseUnknownNames } from '../models/fields.ts'
 import type { Index } from '../models/model.ts'
 import type { ModelDefinitions, Models } from '../models/models.ts'
 import type { DefinitionsOf } from '../models/record-of.ts'
@@ -54,6 +55,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
   /** The transactions that the data from the server does not contain yet, and those that the server rejected. */
   readonly outbox: OutboxView<M>
   readonly #engine: Engine
+  readonly #models: Models
 
   /** Throws a ConfigurationError that names the first wrong option and the expected value. */
   constructor(options: SyncClientOptions<M>) {
@@ -70,6 +72,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
     const credentials = createCredentials(rest.credentials, identity)
     const { debug } = logger
     this.endpoints = endpoints
+    this.#models = models
     const name = databaseName(endpoints.bootstrapUrl, identity ?? '')
     const wanted = identity === null ? undefined : store
     const shared = wanted?.shared?.(name, given)
@@ -293,6 +296,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
    * The number of records of a type, or of those that match `where`. Throws a ConfigurationError if `where` is wrong.
    */
   count<T extends NameOf<M>>(t: T, where?: Where<RecordFor<M, T>>): number {
+    refuseUnknownNames(this.#models, t, { where })
     return this.#reader(t).count(t, where)
   }
 
@@ -317,7 +321,9 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
    * const stop = open.subscribe(({ rows }) => render(rows))
    */
   query<T extends NameOf<M>>(t: T, spec: QuerySpec<RecordFor<M, T>> = {}): LiveQuery<RecordFor<M, T>> {
-    return this.#reader(t).query(t, spec)
+    const query = this.#reader(t).query(t, spec)
+    refuseUnknownNames(this.#models, t, spec)
+    return query
   }
 
   /** Marks `t` as used, and returns the replica with the types of the models, which exist only at compile time. */

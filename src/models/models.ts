@@ -5,6 +5,7 @@ import { isObject } from '../protocol/json.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
 import { asList, isOrderField } from './collated.ts'
+import { fieldsOf, refuseUnknownField } from './fields.ts'
 import type { Index, Model } from './model.ts'
 import type { StandardSchema } from './standard-schema.ts'
 
@@ -54,6 +55,8 @@ export interface DeclaredType {
   readonly schema: StandardSchema
   readonly indexes: readonly Index[]
   readonly load: 'eager' | 'lazy'
+  /** The fields of a record; `undefined` if the schema does not list them, or allows others. */
+  readonly fields: ReadonlySet<string> | undefined
 }
 
 /**
@@ -108,7 +111,8 @@ function isModels<Definitions extends ModelDefinitions>(value: object): value is
 function readType(t: string, definition: unknown): DeclaredType {
   const option = `models.${t}`
   if (!isName(t)) throw new ConfigurationError(option, `A type cannot be called \`${t}\`.`)
-  if (isSchema(definition)) return { schema: definition, indexes: [], load: 'eager' }
+  if (isSchema(definition))
+    return { schema: definition, indexes: [], load: 'eager', fields: fieldsOf(definition) }
   const { schema, options = {} }: { schema?: unknown; options?: unknown } = isObject(definition)
     ? definition
     : {}
@@ -120,7 +124,10 @@ function readType(t: string, definition: unknown): DeclaredType {
   if (load !== 'eager' && load !== 'lazy') {
     throw wrongOption(`${option}.load`, "must be 'eager' or 'lazy'.")
   }
-  return { schema, indexes: readIndexes(`${option}.indexes`, indexes), load }
+  const fields = fieldsOf(schema)
+  const read = readIndexes(`${option}.indexes`, indexes)
+  for (const field of read.flat()) refuseUnknownField(fields, `${field}`, `${option}.indexes`)
+  return { schema, indexes: read, load, fields }
 }
 
 function isSchema(value: unknown): value is StandardSchema {

@@ -10,9 +10,10 @@ describe('defineModels', () => {
       Issue: model(schema, { indexes: ['title', ['title', 'id']], load: 'lazy' }),
       Project: schema,
     })
+    const fields = new Set(['id', 'title'])
     expect([...types]).toEqual([
-      ['Issue', { schema, indexes: [['title'], ['title', 'id']], load: 'lazy' }],
-      ['Project', { schema, indexes: [], load: 'eager' }],
+      ['Issue', { schema, indexes: [['title'], ['title', 'id']], fields, load: 'lazy' }],
+      ['Project', { schema, indexes: [], load: 'eager', fields }],
     ])
   })
 
