@@ -34,6 +34,7 @@ export {
   UnauthenticatedError,
   ValidationError,
   type ValidationErrorOptions,
+  type ValidationIssue,
 } from './base/errors.ts'
 export { type Logger, silentLogger } from './base/logger.ts'
 export { deleteDatabase, type LocalDatabase, listDatabases } from './client/databases.ts'

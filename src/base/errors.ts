@@ -160,7 +160,16 @@ export function wrongOption(option: string, what: string, options?: SyncErrorOpt
   return new ConfigurationError(option, `\`${option}\` ${what}`, options)
 }
 
+/** What is wrong with one field. */
+export interface ValidationIssue {
+  /** The field, with the path into it, for example `labels.0`; empty if the issue concerns the whole record. */
+  readonly field: string
+  readonly reason: string
+}
+
 export interface ValidationErrorOptions extends SyncErrorOptions {
+  /** All issues, the first one included. @default the field and the reason of the error */
+  readonly issues?: readonly ValidationIssue[]
   /** @default 'validation' */
   readonly code?: ErrorCodes['ValidationError']
 }
@@ -175,13 +184,21 @@ export class ValidationError extends SyncError<'ValidationError'> {
   /** The field, with the path into it, for example `labels.0`; empty if the error is about the whole record. */
   readonly field: string
   readonly reason: string
+  /** Everything that is wrong. `field` and `reason` are those of the first issue. */
+  readonly issues: readonly ValidationIssue[]
 
-  constructor(t: string, field: string, reason: string, { code, ...options }: ValidationErrorOptions = {}) {
+  constructor(
+    t: string,
+    field: string,
+    reason: string,
+    { code, issues = [{ field, reason }], ...options }: ValidationErrorOptions = {},
+  ) {
     const place = field === '' ? t : `${t}.${field}`
     super('ValidationError', code ?? 'validation', `${place}: ${reason.replace(/\.?$/, '.')}`, options)
     this.t = t
     this.field = field
     this.reason = reason
+    this.issues = issues
   }
 }
 
@@ -211,9 +228,20 @@ export class PendingError extends SyncError<'PendingError'> {
   /** The number of transactions, of all tabs, that were rejected and are still in the outbox. */
   readonly rejected: number
 
-  constructor(pending: number, rejected: number) {
-    const what = `${pending} transactions are unsent, and ${rejected} rejected ones wait for a decision`
-    super('PendingError', 'pending', `${what}: pass \`pending\` to \`logout\` to keep or discard them.`)
+  /** `advice`: the end of the message. */
+  constructor(
+    pending: number,
+    rejected: number,
+    advice = 'pass `pending` to `logout` to keep or discard them',
+  ) {
+    const parts = [
+      pending > 0 && (pending === 1 ? '1 transaction is unsent' : `${pending} transactions are unsent`),
+      rejected > 0 &&
+        (rejected === 1
+          ? '1 rejected transaction waits for a decision'
+          : `${rejected} rejected transactions wait for a decision`),
+    ]
+    super('PendingError', 'pending', `${parts.filter(Boolean).join(', and ')}: ${advice}.`)
     this.pending = pending
     this.rejected = rejected
   }

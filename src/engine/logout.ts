@@ -1,6 +1,6 @@
 import { type Check, checkOptions } from '../base/check-options.ts'
 import type { Clock } from '../base/environment.ts'
-import { isSyncError } from '../base/errors.ts'
+import { isSyncError, PendingError } from '../base/errors.ts'
 import type { Mutations } from '../mutations/mutations.ts'
 import type { LocalTransaction } from '../mutations/transaction.ts'
 import type { Disk } from '../persistence/disk.ts'
@@ -115,8 +115,12 @@ async function flush(parts: LogoutParts, timeoutMs: number): Promise<SignedOut &
       return { ...signedOut, sent }
     } catch (error) {
       // Another tab has written a transaction meanwhile: send it, too.
-      const isUnsent = isSyncError(error, 'PendingError') && error.pending > 0
-      if (!isUnsent || !canWait()) throw error
+      if (!isSyncError(error, 'PendingError')) throw error
+      const { pending, rejected } = error
+      if (pending > 0 && canWait()) continue
+      const isOffline = pending > 0 && status().connection.state === 'offline'
+      const why = isOffline ? 'the client is offline; ' : ''
+      throw new PendingError(pending, rejected, `${why}call \`logout\` with 'keep' or 'discard', or later`)
     }
   }
 }

@@ -11,15 +11,17 @@ export function validatePayload(models: Models, t: string, id: string, payload: 
   const issues = issuesOf(models, t, payload)
   const needsId = issues.some(({ path }) => path[0] === 'id')
   const withId = needsId ? { ...payload, id } : payload
-  throwFirst(t, needsId ? issuesOf(models, t, withId) : issues)
+  throwIfAny(t, needsId ? issuesOf(models, t, withId) : issues)
   return withId
 }
 
 /** Checks an update. Throws as {@link validatePayload} does, for the issues that {@link issuesOfUpdate} returns. */
 export function validateUpdate(models: Models, t: string, update: UpdatedPayload): void {
-  throwFirst(t, issuesOfUpdate(models, t, update))
+  throwIfAny(t, issuesOfUpdate(models, t, update))
 }
 
-function throwFirst(t: string, [issue]: readonly ModelIssue[]): void {
-  if (issue) throw new ValidationError(t, issue.path.join('.'), issue.message)
+function throwIfAny(t: string, found: readonly ModelIssue[]): void {
+  const issues = found.map(({ path, message }) => ({ field: path.join('.'), reason: message }))
+  const [first] = issues
+  if (first) throw new ValidationError(t, first.field, first.reason, { issues })
 }

@@ -9,7 +9,7 @@ export function redactError(thrown: unknown): Error {
 
 /** The messages of mistakes in code, in the words of the engines. The messages of networks have none of these words. */
 const mistakes =
-  /illegal invocation|can only call|does not implement|is not (a function|a constructor|an object|defined|iterable|undefined)|cannot (read|set) properties of (undefined|null)|can't access property|can't find variable/i
+  /illegal invocation|can only call|does not implement|is not (an? \w+|defined|iterable)|cannot read properties of \w+|can't (access|find)/i
 
 /**
  * What a TypeError or a ReferenceError says about a mistake in the code; `undefined` for any other error, such as the

@@ -25,13 +25,10 @@ export async function moveOutbox(former: StoreConnection, database: Database): P
   if (records.length > 0) {
     const present = await database.readCaller()
     if (caller !== undefined && present !== undefined && caller !== present) {
-      const message = 'The writes that wait in the database of a former address belong to another user.'
+      const message = 'The writes at a former address belong to another user.'
       throw new UnauthenticatedError(message, { code: 'other_user' })
     }
-    const { records: known, ends } = await database.outbox.read()
-    const ids = new Set([...known, ...ends].map(({ id }) => id))
-    const moved = records.filter(({ id }) => !ids.has(id))
-    const keep = moved.map((record) => ({ caller, ...record, key: undefined }))
+    const keep = records.map((record) => ({ caller, ...record, key: undefined }))
     await database.outbox.write({ keep })
     await former.transaction({ tables: ['outbox'], mode: 'write', durability: 'strict' }, (tx) => {
       for (const { key } of records) if (key !== undefined) tx.delete('outbox', key)

@@ -27,7 +27,10 @@ export const noDatabase: Database = {
     readLate: async () => [],
   },
   life: undefined,
-  signOut: async ({ pending, own }) => countUnsent(pending === 'keep' ? undefined : pending, own),
+  signOut: async ({ pending, own }) =>
+    pending === 'keep'
+      ? countUnsent(undefined, own, 0, 'there is no store to keep them in')
+      : countUnsent(pending, own),
   drop: async () => {},
   close: () => {},
   onLost: () => () => {},

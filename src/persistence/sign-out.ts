@@ -57,9 +57,10 @@ export function countUnsent(
   pending: SignOut['pending'],
   records: readonly OutboxRecord[],
   unreadable = 0,
+  advice?: string,
 ): SignedOut {
   const rejected = records.filter(({ state }) => state === 'rejected').length + unreadable
   const unsent = records.filter(({ state }) => state === 'queued' || state === 'sending').length
-  if (pending === undefined && unsent + rejected > 0) throw new PendingError(unsent, rejected)
+  if (pending === undefined && unsent + rejected > 0) throw new PendingError(unsent, rejected, advice)
   return { pending: unsent, rejected, isKept: pending === 'keep' && records.length + unreadable > 0 }
 }
