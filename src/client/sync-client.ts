@@ -296,7 +296,7 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
    * The number of records of a type, or of those that match `where`. Throws a ConfigurationError if `where` is wrong.
    */
   count<T extends NameOf<M>>(t: T, where?: Where<RecordFor<M, T>>): number {
-    refuseUnknownNames(this.#models, t, { where })
+    if (where) refuseUnknownNames(this.#models, t, { where })
     return this.#reader(t).count(t, where)
   }
 
