@@ -9,7 +9,7 @@ import type { Disk } from '../persistence/disk.ts'
 import type { PageSink } from '../persistence/page-sink.ts'
 import type { Repair } from '../persistence/repair.ts'
 import type { HistoryPosition, SnapshotHead } from '../protocol/bootstrap.ts'
-import { type DeltaMessage, framesOf, partsOf } from '../protocol/delta.ts'
+import { type DeltaFrame, type DeltaMessage, framesOf, partsOf } from '../protocol/delta.ts'
 import type { RowOp } from '../protocol/fold.ts'
 import { epochAndCallerOf, isOtherEpoch } from '../protocol/guards.ts'
 import type { Replica } from '../records/replica.ts'
@@ -18,6 +18,7 @@ import type { ResetReason } from './events.ts'
 import { LazyTypes } from './lazy-types.ts'
 import { PartialSnapshot } from './partial-snapshot.ts'
 import {
+  amended,
   confirmedRowsIn,
   fetched,
   joined,
@@ -225,11 +226,17 @@ export class LocalCopy {
    * Applies a delta: the response to the request `asked`, or a push. The changes are shown at once and stored later.
    * Returns `undefined` if there is no data yet.
    */
-  take(delta: DeltaMessage, asked?: Asked): Outcome | undefined {
+  take(message: DeltaMessage, asked?: Asked): Outcome | undefined {
     const { acknowledgements } = this.#options
     const { rows } = this.#replica
+    if (!this.#position) return undefined
+    const isProof = asked !== undefined || message.since !== undefined
+    const removed =
+      isProof && message.kind === 'row' ? acknowledgements.removedAt(message.sid, asked?.results ?? 0) : []
+    const isNew = message.sid > this.#position.confirmed
+    if (removed.length > 0 && !isNew) this.remove(removed)
+    const delta = isNew ? { ...message, frames: [...removed, ...message.frames] } : message
     const before = this.#position
-    if (!before) return undefined
     const outcome = asked ? fetched(before, delta, asked.since, rows) : pushed(before, delta, rows)
     const { state, changes, unloadedOps, entry, reset, want } = outcome
     const { since = asked?.since, sid } = delta
@@ -253,6 +260,21 @@ export class LocalCopy {
     if (stored && !asked) this.disk.record(stored, true)
     if (!canStore) this.#bridge(delta, outcome, asked)
     return outcome
+  }
+
+  /**
+   * Removes records whose removal the server has accepted, and which its deltas do not show: the data contained the
+   * removal before the response came.
+   */
+  remove(frames: readonly DeltaFrame[]): void {
+    if (!this.#position) return
+    const { acknowledgements } = this.#options
+    const { confirmed } = this.#position
+    const { state, changes, entry } = amended(this.#position, frames, this.#replica.rows)
+    const ends = acknowledgements.endsAt(confirmed, 0)
+    this.#position = state
+    acknowledgements.change(changes(), confirmed, 0)
+    if (this.#bridged === undefined) this.disk.record({ ...entry, ends })
   }
 
   /**

@@ -13,6 +13,7 @@ export function onWrites(parts: Parts): MutationsListener {
     // The server has just answered: end a wait after a NetworkError, but not a wait that the server asked for.
     fetchNeeded: () =>
       parts.schedule.dispatch(isSyncError(parts.schedule.failure, 'NetworkError') ? 'hurry' : 'want'),
+    removed: (frames) => parts.copy.remove(frames),
     stored: (news) => parts.following.postOutbox(news),
     waiting: () => fetchUnlessRunning(parts),
     unreached() {

@@ -72,6 +72,14 @@ export function pushed(state: Position, delta: DeltaMessage, rows: Rows): Outcom
   return delta.broken.length > 0 ? { ...nothing(state), want: 'delta' } : prove(state, delta, rows)
 }
 
+/** Applies `frames`, which change what the data at the confirmed position is. */
+export function amended(state: Position, frames: readonly DeltaFrame[], rows: Rows) {
+  const { confirmed, epoch } = state
+  const { changes, confirmedRows } = rebase(state, frames, state.unconfirmed, rows)
+  const entry: JournalEntry = { since: confirmed, sid: confirmed, ops: frames, epoch }
+  return { state: { ...state, confirmedRows }, changes, entry }
+}
+
 /** Applies `ops`, and the unconfirmed frames on top, to the confirmed records of `types`, which were just loaded. */
 export function joined(
   state: Position,

@@ -11,14 +11,16 @@ import {
 } from '../persistence/outbox.ts'
 import { type HistoryPosition, isOtherEpochOrBehind } from '../protocol/bootstrap.ts'
 import type { DeltaFrame, DeltaMessage } from '../protocol/delta.ts'
-import type { RowChange, RowSource } from '../protocol/fold.ts'
+import { type RowChange, type RowSource, rowKey } from '../protocol/fold.ts'
 import { isOtherEpoch } from '../protocol/guards.ts'
+import { applyTxOp } from '../protocol/remaining-op.ts'
 import type { Replica } from '../records/replica.ts'
 import type { DataPosition } from './data-position.ts'
-import { effectsIn } from './inverse.ts'
+import { type Effect, effectsIn } from './inverse.ts'
 import type { OptimisticUpdates } from './optimistic-updates.ts'
 import { isUnsent, type Outbox } from './outbox.ts'
 import type { OutboxLog } from './outbox-log.ts'
+import { OwnFrames, opsOn } from './own-frames.ts'
 import type { Rollback, RollbackListener } from './rollback.ts'
 import type { SenderListener } from './sender.ts'
 import { type LocalTransaction, rejectionOf } from './transaction.ts'
@@ -37,7 +39,7 @@ export interface AcknowledgementsOptions {
   readonly disk: Disk
   /** The position of the local data; `undefined` until there is data. */
   readonly position: () => DataPosition | undefined
-  readonly replica: Pick<Replica, 'rows' | 'apply'>
+  readonly replica: Pick<Replica, 'rows' | 'apply' | 'confirmed'>
   readonly outbox: Outbox
   readonly optimisticUpdates: OptimisticUpdates
   readonly log: OutboxLog
@@ -56,6 +58,8 @@ export type AcknowledgementsListener = Pick<RollbackListener, 'queued' | 'reject
   fetchNeeded(): void
   /** The state of stored transactions has changed. */
   stored(news: OutboxNews): void
+  /** The server has removed records, which the data still has although it contains the removal. */
+  removed(frames: readonly DeltaFrame[]): void
 }
 
 /** Settles transactions by the server's results and by the data that arrives. */
@@ -72,6 +76,9 @@ export class Acknowledgements implements SenderListener {
   readonly #shownOthers = new Map<string, number>()
   /** Transactions whose current state is to be written to the disk. */
   readonly #toStore = new Set<LocalTransaction>()
+  readonly #ownFrames = new OwnFrames()
+  /** Transactions that a frame has named. */
+  readonly #named = new WeakSet<LocalTransaction>()
   /** Records of transactions that the data contains and that have not ended on the disk, by id. */
   readonly #toEnd = new Map<string, OutboxRecord>()
 
@@ -98,6 +105,21 @@ export class Acknowledgements implements SenderListener {
    */
   get toEnd(): readonly OutboxEnd[] {
     return endsOf(this.#toEnd.values())
+  }
+
+  /**
+   * The removals by the transactions that data at `sid` will contain, as frames. A delta of whole rows shows none.
+   * `results`: as for {@link change}.
+   */
+  removedAt(sid: number, results: number): readonly DeltaFrame[] {
+    const { outbox, replica } = this.#options
+    return outbox.shownAt(sid, results).flatMap(({ record: { ops, sent = ops } }) =>
+      [...new Map(sent.map(({ t, id }) => [rowKey(t, id), { t, id }]))].flatMap(([key, { t, id }]) => {
+        const before = replica.confirmed(t, id)
+        const after = opsOn(sent, key).reduce(applyTxOp, before)
+        return before && !after ? { op: 'd' as const, t, id, sid } : []
+      }),
+    )
   }
 
   /** The value that {@link toEnd} will have after a call of {@link change} with the same arguments. */
@@ -136,7 +158,8 @@ export class Acknowledgements implements SenderListener {
     }
   }
 
-  accepted(transaction: LocalTransaction, sid: number, epoch: string | undefined): void {
+  accepted(transaction: LocalTransaction, sid: number, epoch: string | undefined, hasTx: boolean): void {
+    transaction.amend({ hasTx })
     if (!this.#options.outbox.accept(transaction, sid, epoch)) return
     this.#store(transaction)
     // Notify the other tabs now: the new state is stored later.
@@ -155,6 +178,7 @@ export class Acknowledgements implements SenderListener {
       case 'accepted':
       case 'synced': {
         const { state, sid = 0, acceptedEpoch } = entry
+        if (entry.state === 'accepted') transaction.amend({ hasTx: entry.hasTx })
         if (outbox.accept(transaction, sid, acceptedEpoch, state === 'synced')) this.#awaitEcho(sid)
         // The server had another history when it rejected the transaction.
         else if (transaction.state === 'rejected' && !isOtherEpoch(position() ?? {}, acceptedEpoch))
@@ -202,7 +226,9 @@ export class Acknowledgements implements SenderListener {
       // It may be on the disk, from a tab that has crashed: sending reads the disk, and ends it there.
       if (!hears()) listener.queued()
     }
+    this.#ownFrames.note(message, confirmed, rows, (key) => outbox.isAwaited(key))
     for (const [transaction, sid] of reached) {
+      this.#named.add(transaction)
       const effects = effectsIn(confirmed, transaction.id, transaction.record.ops, rows)
       if (effects.length > 0) transaction.note(effects)
       if (outbox.accept(transaction, sid, epoch)) this.#store(transaction)
@@ -240,7 +266,9 @@ export class Acknowledgements implements SenderListener {
    */
   enter(head: HistoryPosition, data: HistoryPosition | undefined): void {
     const { outbox, listener } = this.#options
-    if (data && isOtherEpochOrBehind(data, head)) this.#shownOthers.clear()
+    const isOther = data !== undefined && isOtherEpochOrBehind(data, head)
+    if (isOther) this.#shownOthers.clear()
+    this.#ownFrames.lose(head.sid, isOther)
     const requeued = outbox.results.requeue(head, data)
     for (const transaction of requeued) this.#store(transaction)
     if (requeued.length > 0) listener.queued()
@@ -263,8 +291,13 @@ export class Acknowledgements implements SenderListener {
   reached(sid: number, results: number, show: (remove: readonly string[]) => void): void {
     const { outbox, optimisticUpdates } = this.#options
     const shown = outbox.shownAt(sid, results)
-    optimisticUpdates.note(shown)
+    const guessed = shown.flatMap((one) => {
+      const effects = one.effects ?? this.#shownBy(one)
+      if (effects) one.note(effects)
+      return effects ? [] : { one, effects: optimisticUpdates.effectsOf(one) }
+    })
     show(shown.map(({ id }) => id))
+    for (const { one, effects } of guessed) one.note(effects.map((effect) => this.#withRow(one, effect)))
     if (shown.length > 0) this.#finish(shown)
     // A rejected transaction can now be compared with the server's records.
     for (const transaction of outbox.results.shownAt('rejected', sid, results)) {
@@ -272,6 +305,30 @@ export class Acknowledgements implements SenderListener {
       this.#toReport.add(transaction)
     }
     this.loaded()
+  }
+
+  /** The effects of an accepted transaction, if the frames show them. */
+  #shownBy(transaction: LocalTransaction): readonly Effect[] | undefined {
+    const { sid = Number.POSITIVE_INFINITY, hasTx } = transaction.record
+    const { unknownTo, hasTx: isNamed } = this.#ownFrames
+    if (sid <= unknownTo) return undefined
+    // If frames name their transactions and none names this one, it changed nothing.
+    if (hasTx || isNamed) return this.#named.has(transaction) ? undefined : []
+    return this.#ownFrames.effectsOf(transaction, sid)
+  }
+
+  /**
+   * `effect` with the fields of the record as the server has them, if nobody else has changed the record since the
+   * transaction.
+   */
+  #withRow(transaction: LocalTransaction, effect: Effect): Effect {
+    const { sid = Number.NaN, ops } = transaction.record
+    const { t, id, mine } = effect
+    if (!mine) return effect
+    const key = rowKey(t, id)
+    const row = this.#options.replica.confirmed(t, id)
+    const isLast = row && this.#ownFrames.isLast(transaction, sid, key, row.v)
+    return { ...effect, mine: isLast ? row.p : mine, isMineWhole: true, ops: opsOn(ops, key) }
   }
 
   /** Reports rejected transactions whose records are loaded. Call when records were read from the disk, too. */
@@ -358,7 +415,11 @@ export class Acknowledgements implements SenderListener {
   /** Waits for the data to reach `sid`. If it has arrived before the result, applies the result now. */
   #awaitEcho(sid: number): void {
     const data = this.#options.position()
-    if (data && sid <= data.confirmed) this.change([], data.confirmed, 0)
+    if (data && sid <= data.confirmed) {
+      const removed = this.#ownFrames.areRows ? this.removedAt(data.confirmed, 0) : []
+      if (removed.length > 0) this.#options.listener.removed(removed)
+      else this.change([], data.confirmed, 0)
+    }
     this.awaitData()
   }
 

@@ -21,6 +21,11 @@ export class ByRecord {
     }
   }
 
+  /** The transactions that change the record of `key`, from `rowKey`. */
+  at(key: string): readonly LocalTransaction[] {
+    return [...(this.#all.get(key) ?? [])]
+  }
+
   /** The transactions that change the record of `op`. */
   of(op: TxOp): Iterable<LocalTransaction> {
     return this.#all.get(keyOf(op)) ?? []

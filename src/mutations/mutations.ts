@@ -12,6 +12,7 @@ import { Schedule, type ScheduleSignal } from '../network/schedule.ts'
 import type { Transport } from '../network/transport.ts'
 import type { Disk } from '../persistence/disk.ts'
 import type { OutboxChange, OutboxNews, OutboxRecord } from '../persistence/outbox.ts'
+import type { DeltaFrame } from '../protocol/delta.ts'
 import type { TxCodec } from '../protocol/tx.ts'
 import type { Replica } from '../records/replica.ts'
 import { Acknowledgements, type AcknowledgementsListener } from './acknowledgements.ts'
@@ -86,6 +87,8 @@ export interface MutationsListener {
   fetchNeeded(): void
   /** The stored transactions were changed: other tabs have to know. */
   stored(news: OutboxNews): void
+  /** The server has removed records, which the data still has although it contains the removal. */
+  removed(frames: readonly DeltaFrame[]): void
   /** A transaction waits until a fetch shows that the server is reachable. */
   waiting(): void
   /** The server did not answer. */

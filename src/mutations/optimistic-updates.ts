@@ -1,8 +1,12 @@
 import type { RejectedError } from '../base/errors.ts'
 import type { OutboxWritten } from '../persistence/outbox.ts'
+import { rowKey } from '../protocol/fold.ts'
+import { jsonEqual, type Payload } from '../protocol/json.ts'
+import type { TxOp } from '../protocol/tx.ts'
 import type { Replica } from '../records/replica.ts'
 import { type Effect, effectsOf } from './inverse.ts'
 import type { Outbox } from './outbox.ts'
+import { opsOn } from './own-frames.ts'
 import type { LocalTransaction } from './transaction.ts'
 
 export interface OptimisticUpdatesOptions {
@@ -72,13 +76,17 @@ export class OptimisticUpdates {
 
   /**
    * The effect of a pending transaction on the records below it: the data with all earlier updates. Before there is
-   * data, its effect on the records when it was made.
+   * data, and if the data seems to contain the transaction, its effect on the records when it was made.
    */
-  effectsOf({ id: tx, record }: LocalTransaction): readonly Effect[] {
+  effectsOf({ id: tx, record, wasSent }: LocalTransaction): readonly Effect[] {
     const { replica } = this.#options
+    const images = new Map(effectsOf(record).map(({ t, id, mine }) => [rowKey(t, id), mine]))
     const before = record.before.map((image) => {
       const { t, id } = image
-      return replica.isReady(t) ? { t, id, p: replica.below(tx, t, id)?.p ?? null } : image
+      if (!replica.isReady(t)) return image
+      const key = rowKey(t, id)
+      const p = replica.below(tx, t, id)?.p ?? null
+      return wasSent && isContained(opsOn(record.ops, key), images.get(key), p) ? image : { t, id, p }
     })
     return effectsOf({ ops: record.ops, before }).map((effect) => ({
       ...effect,
@@ -116,4 +124,14 @@ export class OptimisticUpdates {
       kind,
     )
   }
+}
+
+/** Whether the record `p` is as `ops` leave it: `mine`, or with other fields, too. */
+function isContained(ops: readonly TxOp[], mine: Payload | undefined, p: Payload | null): boolean {
+  if (!mine || !p) return !mine && !p
+  const isAdded = ops.some((op) => op.op === 'i' && op.put !== true)
+  return (
+    isAdded ||
+    ops.every((op) => op.op === 'd' || Object.keys(op.p).every((field) => jsonEqual(p[field], mine[field])))
+  )
 }

@@ -226,6 +226,11 @@ export class Outbox {
     return [...shown]
   }
 
+  /** Whether the server may have a pending transaction that changes the record of `key`. */
+  isAwaited(key: string): boolean {
+    return this.#byRecord.at(key).some(({ wasSent, state }) => wasSent && state !== 'rejected')
+  }
+
   /** `transaction` and, in order, all transactions without a result that require it, directly or not. */
   requiring(transaction: LocalTransaction): readonly LocalTransaction[] {
     const ids = new Set([transaction.id])

@@ -50,8 +50,11 @@ export interface SenderListener {
    * settled meanwhile. If the promise rejects, nothing is sent.
    */
   sending(transactions: readonly LocalTransaction[]): Promise<unknown>
-  /** The server has accepted `transaction`: its last change has the position `sid` in the history `epoch`. */
-  accepted(transaction: LocalTransaction, sid: number, epoch: string | undefined): void
+  /**
+   * The server has accepted `transaction`: its last change has the position `sid` in the history `epoch`. `hasTx`:
+   * whether the server says that its frames name their transactions.
+   */
+  accepted(transaction: LocalTransaction, sid: number, epoch: string | undefined, hasTx: boolean): void
   /** The server has rejected `transaction`, based on its state at `sid`. */
   rejected(transaction: LocalTransaction, error: RejectedError, sid: number): void
 }
@@ -103,7 +106,8 @@ export class Sender {
       this.#small = 0
       this.#refuseOtherEpoch(epoch)
       const byId = new Map(results.map((result) => [result.id, result]))
-      for (const transaction of sent) this.#settle(transaction, sid, epoch, byId.get(transaction.id))
+      const hasTx = features.includes('tx')
+      for (const transaction of sent) this.#settle(transaction, sid, epoch, hasTx, byId.get(transaction.id))
       if (batch.some(({ id }) => byId.has(id))) return true
       throw new ProtocolError('bad_envelope', 'The response has no result for any transaction.')
     } catch (error) {
@@ -180,11 +184,12 @@ export class Sender {
     transaction: LocalTransaction,
     sid: number,
     epoch: string | undefined,
+    hasTx: boolean,
     result: TxResult | undefined,
   ): void {
     const { listener, position } = this.#options
     if (!result) return
-    if ('sid' in result) listener.accepted(transaction, result.sid, epoch ?? position()?.epoch)
+    if ('sid' in result) listener.accepted(transaction, result.sid, epoch ?? position()?.epoch, hasTx)
     else {
       const { code, message, details } = result.error
       listener.rejected(transaction, new RejectedError(code, message, details), sid)

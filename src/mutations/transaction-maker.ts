@@ -89,20 +89,20 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     return transaction
   }
 
-  undo(transaction: LocalTransaction): Promise<LocalTransaction | undefined> {
+  undo(transaction: LocalTransaction): Promise<LocalTransaction | undefined | false> {
     const undone = this.#undo(transaction)
     this.#options.commit.now()
     return undone
   }
 
-  async #undo(transaction: LocalTransaction): Promise<LocalTransaction | undefined> {
+  async #undo(transaction: LocalTransaction): Promise<LocalTransaction | undefined | false> {
     this.refuseClosed()
     if (isUnsent(transaction)) await this.#options.rollback.cancel(transaction)
-    if (!isSent(transaction)) return undefined
+    if (!isSent(transaction)) return transaction.state === 'cancelled' ? undefined : false
     const { label, group } = transaction.record
     const { rows } = this.#options
     const written = leftOn(inverseOf(this.#effectsOf(transaction)), rows)
-    if (written.ops.length === 0) return undefined
+    if (written.ops.length === 0) return false
     return this.#add(written, { label, group, requires: [transaction], isUndo: true, undoes: transaction })
   }
 

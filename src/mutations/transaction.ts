@@ -49,11 +49,11 @@ export interface Transaction {
   subscribe(listener: Listener<Transaction>): Unsubscribe
   /**
    * Undoes the transaction. If it is unsent, cancels it. If it was sent, makes another transaction, which restores each
-   * field that still has the written value. Resolves with that other transaction, or with `undefined` if there is
-   * nothing to restore. Rejects with the errors of `mutate`, and with a StorageError if the disk fails: the transaction
-   * then stays as it was.
+   * field that still has the written value. Resolves with that other transaction, with `undefined` if the transaction is
+   * cancelled, or with `false` if nothing can be taken back. Rejects with the errors of `mutate`, and with a StorageError
+   * if the disk fails: the transaction then stays as it was.
    */
-  undo(): Promise<Transaction | undefined>
+  undo(): Promise<Transaction | undefined | false>
 }
 
 export interface TouchedRecord {
@@ -70,7 +70,7 @@ export interface TouchedRecord {
 /** The functions that a transaction calls. Its maker implements them. */
 export interface TransactionHost {
   records(record: OutboxRecord): readonly TouchedRecord[]
-  undo(transaction: LocalTransaction): Promise<LocalTransaction | undefined>
+  undo(transaction: LocalTransaction): Promise<LocalTransaction | undefined | false>
   /**
    * Called when the state of a transaction has changed. The host calls `LocalTransaction.notify` with the next commit.
    */
@@ -168,7 +168,7 @@ export class LocalTransaction implements Transaction {
     return this.#emitter.on('change', listener)
   }
 
-  undo(): Promise<LocalTransaction | undefined> {
+  undo(): Promise<LocalTransaction | undefined | false> {
     return this.#host.undo(this)
   }
 
@@ -200,7 +200,10 @@ export class LocalTransaction implements Transaction {
   /** Changes the record. */
   amend(
     change: Partial<
-      Pick<OutboxRecord, 'key' | 'ops' | 'before' | 'sent' | 'bases' | 'requires' | 'since' | 'epoch'>
+      Pick<
+        OutboxRecord,
+        'key' | 'ops' | 'before' | 'sent' | 'bases' | 'requires' | 'since' | 'epoch' | 'hasTx'
+      >
     >,
   ): void {
     this.#record = { ...this.#record, ...change }

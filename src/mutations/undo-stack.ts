@@ -78,7 +78,8 @@ export class UndoStack {
   }
 
   /**
-   * Undoes the last step that is in force. Resolves with `false` if there is none. If it fails, the transactions that
+   * Undoes the last step that is in force. Resolves with `false` if there is none, or if nothing of it can be taken
+   * back: the step is then dropped. If it fails, the transactions that
    * are not undone yet stay in the step.
    */
   undo(): Promise<boolean> {
@@ -93,9 +94,9 @@ export class UndoStack {
         const { transaction } = entry
         const inverse = await transaction.undo()
         remove(step, entry)
-        undone.entries.push({ transaction, inverse })
+        if (inverse !== false) undone.entries.push({ transaction, inverse })
       }
-      return true
+      return keptIn(this.#undone, undone)
     })
   }
 
@@ -112,9 +113,9 @@ export class UndoStack {
         const redone = isCancelled(entry) ? this.#host.again(transaction) : await inverse?.undo()
         remove(step, entry)
         // If the inverse was never sent, it is cancelled, and the transaction itself is in force again.
-        done.entries.push({ transaction: redone ?? transaction })
+        if (redone !== false) done.entries.push({ transaction: redone ?? transaction })
       }
-      return true
+      return keptIn(this.#done, done)
     })
   }
 
@@ -148,6 +149,13 @@ export class UndoStack {
 
 function lastWith(matches: (entry: UndoEntry) => boolean, steps: readonly Step[]): Step | undefined {
   return steps.findLast(({ entries }) => entries.some(matches))
+}
+
+/** Whether `step` has entries. If it has none, removes it from `steps`. */
+function keptIn(steps: Step[], step: Step): boolean {
+  const isKept = step.entries.length > 0
+  if (!isKept) steps.splice(steps.indexOf(step), 1)
+  return isKept
 }
 
 function isOf(transaction: LocalTransaction) {

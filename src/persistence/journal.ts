@@ -52,21 +52,21 @@ export function journalOf(database: FencedConnection): JournalWriter {
       const { since, sid, ops, ends = [] } = entry
       const tables: readonly Table[] = ends.length > 0 ? ['journal', 'outbox'] : ['journal']
       const own = new Set(ends.map(({ id }) => id))
-      const moves = sid > since
+      const isEmpty = sid === since && ops.length === 0
       const text = JSON.stringify(ops.map((op) => withoutFrameFields(op, own)))
       const record = { since, sid, at, ops: text }
       const knownTail = knownTailBefore(entry)
       const stored = database.write(tables, async (tx) => {
         const { epoch, last } = knownTail ?? (await linkTo(tx, entry))
         for (const { key = '', ...rest } of ends) tx.put('outbox', key, JSON.stringify({ ...rest, key }))
-        if (!moves) return { epoch, last }
+        if (isEmpty) return { epoch, last }
         const key = journalKey(last)
         tx.put('journal', key, record)
         return { epoch, last: key }
       })
       const { writes } = database
       tail = { ...(await stored), sid, writes }
-      return moves ? recordUnits + text.length : 0
+      return isEmpty ? 0 : recordUnits + text.length
     },
   }
 }
@@ -76,9 +76,9 @@ export function journalOf(database: FencedConnection): JournalWriter {
  * `entry`.
  */
 async function linkTo(tx: StoreTransaction, entry: JournalEntry): Promise<Pick<Tail, 'epoch' | 'last'>> {
-  const { since, sid, ops } = entry
+  const { since, sid } = entry
   const end = await readEnd(tx)
-  if (end?.sid !== since || sid < since || (sid === since && ops.length > 0)) throw brokenLink(entry)
+  if (end?.sid !== since || sid < since) throw brokenLink(entry)
   const { head, last } = end
   const { epoch = head.epoch } = entry
   if (epoch !== undefined && epoch !== head.epoch) tx.put('meta', metaKeys.head, { ...head, epoch })
@@ -204,7 +204,7 @@ function readRecord(value: StoreValue | undefined) {
   if (!isObject(value)) return undefined
   const { since, sid, at, ops: text } = value
   const ops = parseArray(text)
-  if (!isSid(since) || !isSid(sid) || sid <= since || !ops?.every(isRowOp)) return undefined
+  if (!isSid(since) || !isSid(sid) || sid < since || !ops?.every(isRowOp)) return undefined
   if (typeof at !== 'number') return undefined
   return { since, sid, at, ops, size: recordUnits + String(text).length }
 }

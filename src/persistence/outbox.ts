@@ -54,6 +54,8 @@ export interface OutboxRecord {
   /** Of an accepted transaction: the position of its last change. */
   readonly sid?: number | undefined
   readonly acceptedEpoch?: string | undefined
+  /** Of an accepted transaction: whether the server names transactions in frames, so that none are those of others. */
+  readonly hasTx?: boolean | undefined
   /** Whether the data has shown the outcome. The transaction is then never sent again, even after a reset. */
   readonly seen?: boolean | undefined
   /** Of a rejected transaction: the reason. */

@@ -1,2 +1,2 @@
-/** The extensions of the requests that the service supports, for hello and the response to transactions. */
-export const features = ['was', 'restores'] as const
+/** The extensions of requests and frames that the service supports, for hello and the response to transactions. */
+export const features = ['was', 'restores', 'tx'] as const

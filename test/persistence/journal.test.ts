@@ -35,7 +35,6 @@ describe('an append', () => {
     ['behind', entry(9, 12, [insert('d')])],
     ['ahead', entry(11, 12, [insert('d')])],
     ['backwards', entry(10, 9)],
-    ['standing still, with ops', entry(10, 10, [insert('d')])],
   ])('that does not follow from what is stored is refused with `broken_link`: %s', async (_, wrong) => {
     const { store, database } = await setUp()
     await expect(database.append(wrong)).rejects.toMatchObject({ name: 'StorageError', code: 'broken_link' })

@@ -12,7 +12,7 @@ test('`hello` is the first message, with the position, the epoch, the features a
   const socket = await connect()
   const { epoch, caller } = await json('bootstrap')
   expect(socket.messages).toEqual([
-    { hello: { sid: 1, epoch, caller, features: ['was', 'restores'], heartbeatMs: 9_000 } },
+    { hello: { sid: 1, epoch, caller, features: ['was', 'restores', 'tx'], heartbeatMs: 9_000 } },
   ])
   expect(readPush(socket.texts[0])).toMatchObject({ kind: 'hello', hello: { sid: 1, epoch, caller } })
 })

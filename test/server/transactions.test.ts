@@ -12,7 +12,7 @@ test('results are in the order of the transactions, with the head', async () => 
     sid: 3,
     epoch: expect.any(String),
     caller: expect.any(String),
-    features: ['was', 'restores'],
+    features: ['was', 'restores', 'tx'],
     results: [
       { id: 'a', sid: 2 },
       { id: 'b', sid: 3 },

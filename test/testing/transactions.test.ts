@@ -89,6 +89,6 @@ test('the server takes an op with `was`, and says so', async () => {
   const response = await server.clock.until(
     server.environment.fetch(`${server.baseUrl}/tx`, { method: 'POST', headers, body }),
   )
-  expect(await response.json()).toMatchObject({ features: ['was', 'restores'] })
+  expect(await response.json()).toMatchObject({ features: ['was', 'restores', 'tx'] })
   expect(await server.rows('ada')).toMatchObject([{ p: { a: 0, b: 2 } }])
 })

@@ -135,7 +135,7 @@ test('the promises of a transaction give what they say', () => {
     expectTypeOf(tx.accepted).resolves.toBeNumber()
     expectTypeOf(tx.synced).resolves.toBeNumber()
     expectTypeOf(tx.settled).resolves.toEqualTypeOf<Transaction['state']>()
-    expectTypeOf(tx.undo()).resolves.toEqualTypeOf<Transaction | undefined>()
+    expectTypeOf(tx.undo()).resolves.toEqualTypeOf<Transaction | undefined | false>()
   })
 })
 

@@ -49,7 +49,7 @@ describe.each(Object.keys(kinds))('undoing %s', (kind) => {
     const tx = client.mutate(body)
     await backend.clock.advance(100)
     expect(tx.state).toBe('queued')
-    const inverse = await backend.clock.until(tx.undo())
+    const inverse = (await backend.clock.until(tx.undo())) || undefined
     expect(notes(client)).toEqual(before)
     await backend.clock.until(inverse?.synced ?? Promise.reject())
     await backend.clock.advance(60_000)
@@ -94,7 +94,8 @@ describe.each(Object.keys(kinds))('undoing %s', (kind) => {
       backend.push = (message, send) => send(message)
       device.network.cut()
       const again = await device.live()
-      const inverse = await backend.clock.until(again.outbox.get(tx.id)?.undo() ?? Promise.reject())
+      const inverse =
+        (await backend.clock.until(again.outbox.get(tx.id)?.undo() ?? Promise.reject())) || undefined
       expect([inverse?.state, notes(again)]).toEqual(['queued', before])
       device.network.mend()
       await backend.clock.advance(60_000)
@@ -122,7 +123,7 @@ describe.each(Object.keys(kinds))('undoing %s', (kind) => {
       state === 'sending' ? tx.durable : state === 'accepted' ? tx.accepted : tx.synced,
     )
     expect(tx.state).toBe(state)
-    const inverse = await backend.clock.until(tx.undo())
+    const inverse = (await backend.clock.until(tx.undo())) || undefined
     expect(inverse?.label).toBe('Write')
     expect(notes(client)).toEqual(before)
     await backend.clock.until(inverse?.synced ?? Promise.reject())

@@ -1,0 +1,116 @@
+import type { DeltaFrame, DeltaMessage } from '../protocol/delta.ts'
+import { applyOp, type RowSource, rowKey } from '../protocol/fold.ts'
+import type { WireRow } from '../protocol/row.ts'
+import type { TxOp } from '../protocol/tx.ts'
+import type { Effect } from './inverse.ts'
+import type { LocalTransaction } from './transaction.ts'
+
+/** A confirmed frame, and its record before and after it. */
+interface SeenFrame {
+  readonly frame: DeltaFrame
+  readonly key: string
+  readonly before: WireRow | undefined
+  readonly after: WireRow | undefined
+}
+
+/**
+ * The confirmed frames on the records of sent transactions. They show the effect of a transaction whose frames do not
+ * name it, and which may arrive before its result.
+ */
+export class OwnFrames {
+  #seen: SeenFrame[] = []
+  #unknownTo = Number.NEGATIVE_INFINITY
+  #hasTx = false
+  #areRows = false
+
+  /** The changes up to this position have arrived as whole rows, not as frames. */
+  get unknownTo(): number {
+    return this.#unknownTo
+  }
+
+  /** Whether a frame of this history has named a transaction. */
+  get hasTx(): boolean {
+    return this.#hasTx
+  }
+
+  /** Whether deltas have whole rows, which show no removal. */
+  get areRows(): boolean {
+    return this.#areRows
+  }
+
+  /** The data was replaced by that of the position `sid`. */
+  lose(sid: number, isOtherHistory = false): void {
+    this.#seen = []
+    this.#unknownTo = sid
+    if (isOtherHistory) this.#hasTx = false
+  }
+
+  /**
+   * Notes the `confirmed` frames of `delta` whose record is `awaited`. `rows`: the confirmed rows before them.
+   */
+  note(
+    { kind, sid, frames }: DeltaMessage,
+    confirmed: readonly DeltaFrame[],
+    rows: RowSource,
+    isAwaited: (key: string) => boolean,
+  ): void {
+    this.#hasTx ||= frames.some(({ tx }) => tx !== undefined)
+    this.#areRows ||= kind === 'row'
+    this.#seen = this.#seen.filter(({ key }) => isAwaited(key))
+    if (kind === 'row' && confirmed.length > 0) {
+      this.lose(sid)
+      return
+    }
+    const now = new Map<string, WireRow | undefined>()
+    for (const frame of confirmed) {
+      const key = rowKey(frame.t, frame.id)
+      if (!isAwaited(key)) continue
+      const before = now.has(key) ? now.get(key) : rows.of(frame.t).get(frame.id)
+      const after = applyOp(before, frame)
+      now.set(key, after)
+      this.#seen.push({ frame, key, before, after })
+    }
+  }
+
+  /**
+   * Whether the last change of a record was one of the transaction, whose last change has the position `sid`. `v`: the
+   * version of the row. Servers number versions by the `sid` of the change, or from 1.
+   */
+  isLast(
+    { id, record: { ops } }: LocalTransaction,
+    sid: number,
+    key: string,
+    v: number | undefined,
+  ): boolean {
+    const isOwn = (at: number | undefined) => at !== undefined && at > sid - ops.length && at <= sid
+    const { frame } = this.#seen.findLast((seen) => seen.key === key) ?? {}
+    if (frame) return frame.tx === id || (frame.tx === undefined && isOwn(frame.sid))
+    return sid === this.#unknownTo || isOwn(v) || (v === 1 && opsOn(ops, key).some(({ op }) => op === 'i'))
+  }
+
+  /**
+   * The effects of a transaction whose last change has the position `sid` and whose frames do not name it: as many
+   * frames as it has ops, backwards from the one at `sid`. `undefined` if there is none at `sid`.
+   */
+  effectsOf({ record: { ops, sent = ops } }: LocalTransaction, sid: number): readonly Effect[] | undefined {
+    const left = new Map<string, number>()
+    for (const { t, id } of sent) left.set(rowKey(t, id), (left.get(rowKey(t, id)) ?? 0) + 1)
+    const effects = new Map<string, Effect>()
+    for (const { frame, key, before, after } of [...this.#seen].reverse()) {
+      const count = left.get(key) ?? 0
+      if (count === 0 || frame.tx !== undefined || frame.sid > sid) continue
+      if (effects.size === 0 && frame.sid < sid) return undefined
+      left.set(key, count - 1)
+      const { t, id } = frame
+      const { mine } = effects.get(key) ?? { mine: after?.p }
+      const own = opsOn(ops, key)
+      effects.set(key, { t, id, base: before?.p, mine, isBaseWhole: true, isMineWhole: true, ops: own })
+    }
+    return effects.size > 0 ? [...effects.values()] : undefined
+  }
+}
+
+/** The ops of a transaction on the record of `key`. */
+export function opsOn(ops: readonly TxOp[], key: string): readonly TxOp[] {
+  return ops.filter(({ t, id }) => rowKey(t, id) === key)
+}
