@@ -115,7 +115,8 @@ function stateOf(owner: string | null, p: Payload | null): RecordState | undefin
  * The parts of a `with` that remove the queued changes of `tables`, and list their keys as `instep_keys`. The keys have
  * the default collation, which yields to the collation of a column; with another one, the index of the column could not
  * be used. The types of which all keys have changed are one array, which is computed once: otherwise, the planner might
- * search all changes for each record.
+ * search all changes for each record. If there is none, which is usual, no record is read: a planner that expects some
+ * might read all records.
  */
 export function keysOf(tables: readonly MappedTable[]): string {
   const types = tables.map(({ mapping }) => literal(mapping.type)).join()
@@ -125,7 +126,8 @@ export function keysOf(tables: readonly MappedTable[]): string {
       select g.t, k.id from instep_gone g cross join lateral unnest(g.ids) as k(id)
       union
       select r.t, r.id collate "default" from instep_record r
-      where r.t = any(array(select t from instep_gone where ids is null))
+      where exists (select from instep_gone where ids is null)
+        and r.t = any(array(select t from instep_gone where ids is null))
     )`
 }
 

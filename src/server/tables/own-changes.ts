@@ -44,7 +44,8 @@ export async function measureOwnChanges(
         select o.t, k.id from instep_own o cross join lateral unnest(o.ids) as k(id)
         union
         select r.t, r.id collate "default" from instep_record r
-        where r.t = any(array(select t from instep_own where ids is null))
+        where exists (select from instep_own where ids is null)
+          and r.t = any(array(select t from instep_own where ids is null))
       ) k limit ${sql.lit(maxKeys + 1)}
     ), counted as materialized (
       select count(*) as count from instep_keys
