@@ -99,7 +99,7 @@ describe.each(['a folder', 'PostgreSQL'])('with %s', (kind) => {
     expect(removed.stdout).toContain('Everything of Instep is gone from the database.')
     expect(await left()).toEqual([])
     await run('drop table issues')
-  }, 240_000)
+  }, 480_000)
 })
 
 test('the error for a config file without tables is one sentence', async () => {
