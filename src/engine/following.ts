@@ -24,6 +24,9 @@ import type { Status } from './status.ts'
  */
 const askEveryMs = 1_200
 
+/** How often the leader looks for transactions of tabs that were killed before they sent a message, in ms. */
+const lookEveryMs = 10_000
+
 /** The maximum time that a tab waits for the others to leave when the user signs out in it, in ms. */
 const answerMs = 1_000
 
@@ -55,6 +58,8 @@ export interface FollowingListener {
   outbox(news: OutboxNews): void
   /** This tab may have missed changes of the stored transactions. */
   outboxUnknown(): void
+  /** Another tab may have stored a new transaction, and been killed before it sent a message. */
+  lookForNew(): void
   /** A follower asks for a fetch. Resolves once its result is stored. */
   sync(): Promise<unknown>
   /** Another tab continues after a 401. */
@@ -254,11 +259,16 @@ export class Following {
 
   /**
    * Asks whether the leader is still there, if this tab does not lead, and is visible or waits for a `sync`. In a hidden
-   * tab, timers are slow; it asks when it becomes visible.
+   * tab, timers are slow; it asks when it becomes visible. A leader looks for new transactions instead.
    */
   #askAgain(): void {
     const { environment, disk, isRunning, listener } = this.#options
-    if (disk.leads || !isRunning() || !this.hears) return
+    if (!isRunning() || !this.hears) return
+    if (disk.leads) {
+      this.#asking.set(lookEveryMs)
+      listener.lookForNew()
+      return
+    }
     this.#asking.set(askEveryMs)
     if (!environment.lifecycle.visible() && this.#syncs.size === 0) {
       this.#unanswered = 0

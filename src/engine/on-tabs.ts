@@ -22,6 +22,7 @@ export function onTabs(parts: Parts): FollowingListener {
     silent: () => parts.leadership.lead(),
     outbox: (news) => parts.mutations.heard(news),
     outboxUnknown: () => parts.mutations.readAgain(),
+    lookForNew: () => void parts.mutations.transactions.readNew().catch(() => {}),
     sync: () => parts.sync(),
     resume: (token) => onResumed(parts, token),
     outdated(version) {

@@ -316,10 +316,15 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     return written.refused.size === 0
   }
 
-  /** Whether to send the transaction from memory because the store did not accept it. */
+  /**
+   * Whether the transaction stays, and is sent from memory, although the store did not accept it. Without an answer, the
+   * store may have it, and a restart or another tab would send it: it must not fail.
+   */
   #isSentUnstored(transaction: LocalTransaction, error: SyncError): boolean {
     if (error.code === 'signed_out') return false
-    if (!this.#options.canSend() || !transaction.dispatch({ type: 'unstored', error })) return false
+    const mayBeStored = error.code === 'timeout' || error.code === 'closed'
+    if (!(mayBeStored || this.#options.canSend()) || !transaction.dispatch({ type: 'unstored', error }))
+      return false
     // With this key, the transaction stays before transactions that are stored later.
     const { last } = this.#options.outbox
     if (last !== undefined) transaction.amend({ key: `${last}/${transaction.id}` })

@@ -54,6 +54,8 @@ export class Opener {
   #count = 0
   #at = Number.NEGATIVE_INFINITY
   #isClosed = false
+  /** Something has deleted the database on purpose, or opened a newer version of it. It is never opened again. */
+  #isGone = false
   #wake = () => {}
 
   constructor(options: OpenerOptions) {
@@ -90,6 +92,7 @@ export class Opener {
         if (database === this.#database) {
           this.#failure = failure
           this.#isLost = failure.retryable
+          this.#isGone = failure.code === 'closed' && !failure.retryable
         }
         listener.lost(database, failure)
       })
@@ -139,6 +142,7 @@ export class Opener {
 
   async #reopen(atOnce: boolean): Promise<boolean> {
     const old = this.#database
+    if (this.#isGone) return false
     for (let tries = 0; tries < maxTries; tries += 1) {
       if (!atOnce || tries > 0) await this.#wait()
       if (this.#isClosed) return false

@@ -114,7 +114,7 @@ export interface StoredOutbox {
  * with a StorageError of code `signed_out`, and change nothing.
  */
 export interface OutboxStore {
-  /** Resolves with all entries, or with those after the key `after`. */
+  /** Resolves with all entries, or with those after the key `after` and those that were stored late. */
   read(after?: string): Promise<StoredOutbox>
   /** `isAgain`: an earlier call with this change failed, but may have stored it all the same. */
   write(change: OutboxChange, isAgain?: boolean): Promise<OutboxWritten>
@@ -353,14 +353,26 @@ async function entriesIn(tx: StoreTransaction): Promise<readonly OutboxEntry[]> 
   return (await tx.values('outbox', { to })).flatMap((value) => readEntry(value) ?? [])
 }
 
-/** Reads the entries after the key `last`. Records of another life than `life` count as `failed`. */
+/** The entries up to the key `last` that were stored later than those around them: see {@link OutboxStore}. */
+async function lateIn(tx: StoreTransaction, last: string): Promise<readonly StoreValue[]> {
+  const keys = last === '' ? [] : await tx.keys('outbox', { to: after(last) })
+  const late = keys.filter((key) => key.includes('/') && key <= last)
+  const values = await Promise.all(late.map((key) => tx.get('outbox', key)))
+  return values.flatMap((value) => value ?? [])
+}
+
+/** Reads the entries after the key `last`, and those that were stored late. Records of another life than `life` count as `failed`. */
 export async function readOutbox(
   tx: StoreTransaction,
   life: string | undefined,
   last = '',
 ): Promise<StoredOutbox> {
-  const [end, stored] = await Promise.all([lastKey(tx), tx.values('outbox', { from: after(last), to })])
-  const read = stored.map((value) => ({ value, entry: readEntry(value) }))
+  const [end, late, stored] = await Promise.all([
+    lastKey(tx),
+    lateIn(tx, last),
+    tx.values('outbox', { from: after(last), to }),
+  ])
+  const read = [...late, ...stored].map((value) => ({ value, entry: readEntry(value) }))
   const entries = read.flatMap(({ entry }) => entry ?? [])
   const records = entries.flatMap((entry) => (isEnd(entry) ? [] : entry))
   return {

@@ -47,7 +47,7 @@ export const comeBack: readonly Mutation[] = [
     test: 'test/writes/store-refuses.test.ts',
     name: 'invariant 33: a write is sent from memory',
     file: 'src/mutations/transaction-maker.ts',
-    from: 'if (!this.#options.canSend() ||',
+    from: 'if (!(mayBeStored || this.#options.canSend()) ||',
     to: 'if (transaction ||',
   },
   {

@@ -2,9 +2,35 @@ import type { Mutation } from './mutation.ts'
 
 const test = 'test/tabs/following.test.ts'
 
+const troubles = 'test/tabs/disk-troubles.test.ts'
+
 const processes = 'test/sqlite/processes.test.ts'
 
 export const tabs: readonly Mutation[] = [
+  {
+    invariant: 18,
+    test: troubles,
+    name: 'invariant 18: stays shown and pending while the disk hangs',
+    file: 'src/mutations/transaction-maker.ts',
+    from: "error.code === 'timeout' || error.code === 'closed'",
+    to: "error.code === 'closed'",
+  },
+  {
+    invariant: 31,
+    test: troubles,
+    name: 'invariant 31: go on in memory, whichever comes to the front',
+    file: 'src/persistence/opener.ts',
+    from: 'if (this.#isGone) return false',
+    to: '',
+  },
+  {
+    invariant: 68,
+    test: troubles,
+    name: 'invariant 68: the write of a tab that is killed before it sends a message is sent within 10 s',
+    file: 'src/engine/following.ts',
+    from: 'listener.lookForNew()',
+    to: '',
+  },
   {
     invariant: 30,
     test: 'test/tabs/frozen.test.ts',
@@ -50,8 +76,8 @@ export const tabs: readonly Mutation[] = [
     test,
     name: 'invariant 40: a tab leads within 5 s when another one takes the lead, and stands still before it says so',
     file: 'src/engine/following.ts',
-    from: 'if (disk.leads || !isRunning() || !this.hears) return',
-    to: 'if (!this.#leader || disk.leads || !isRunning() || !this.hears) return',
+    from: 'if (!isRunning() || !this.hears) return',
+    to: 'if (!(this.#leader || disk.leads) || !isRunning() || !this.hears) return',
   },
   {
     invariant: 40,

@@ -313,17 +313,20 @@ test('a tab that was opened before there was any data shows the data that the le
   await server.close()
 })
 
-test('a tab whose database another tab has deleted says that it works in memory, and why a write failed', async () => {
+test('a tab whose database another tab has deleted works in memory, says why, and keeps what is written', async () => {
   const store: Store = { ...memoryStore(), kind: 'durable', shared: perOrigin }
   const { server, device, open } = await browser({ store })
   const { client } = await open()
   device.disconnect()
   await server.settle()
   await store.destroy(`instep:${JSON.stringify([client.endpoints.bootstrapUrl, 'ada'])}`)
+  const errors: unknown[] = []
+  client.on('error', (error) => errors.push(error))
   const written = client.mutate(insert('i1'))
-  await server.clock.until(written.settled)
+  await server.clock.advance(5_000)
   expect(client.status.storage).toMatchObject({ kind: 'memory', reason: expect.any(String) })
-  expect(written.rejection).toMatchObject({ reason: 'closed' })
+  expect(written.state).toBe('queued')
+  expect(errors).toMatchObject([{ name: 'StorageError', code: 'closed' }])
   await server.close()
 })
 

@@ -1,0 +1,152 @@
+import { memoryStore, type Store } from 'instep'
+import { describe, expect, test } from 'vitest'
+import { perOrigin } from '../support/per-origin.ts'
+import { around, writesOutbox } from '../support/watching-store.ts'
+import { browser, idsIn } from './browser.ts'
+
+const durable = (): Store => ({ ...memoryStore(), kind: 'durable', shared: perOrigin })
+const never = () => new Promise<never>(() => {})
+
+const insert = (id: string) => (m: { insert(t: string, record: { readonly id: string }): unknown }) =>
+  m.insert('Item', { id })
+
+/** The parts of a tab's environment, which do nothing any more once the tab `isDead`. */
+function mortal({ clock, fetch }: Awaited<ReturnType<typeof browser>>['device']['environment']) {
+  const life = { isDead: false }
+  const environment = {
+    clock: {
+      now: () => clock.now(),
+      pause: () => (life.isDead ? never() : clock.pause()),
+      after: (ms: number, run: () => void) => clock.after(ms, () => !life.isDead && run()),
+    },
+    fetch: (...args: Parameters<typeof fetch>) => (life.isDead ? never() : fetch(...args)),
+  }
+  return { life, environment }
+}
+
+test('invariant 68: the write of a tab that is killed before it sends a message is sent within 10 s', async () => {
+  const inner = durable()
+  const { server, device, open } = await browser({ store: inner })
+  const { life, environment } = mortal(device.environment)
+  let onWrite = () => {}
+  const store = around(inner, async (options, run) => {
+    if (life.isDead) return never()
+    const result = await run()
+    if (writesOutbox(options)) onWrite()
+    return life.isDead ? never() : result
+  })
+  const other = await open({ store, environment })
+  const leader = await open()
+  onWrite = () => {
+    life.isDead = true
+    other.kill()
+  }
+  other.client.mutate(insert('i1'))
+  await server.clock.advance(11_000)
+  expect(leader.client.status.role).toBe('leader')
+  expect((await server.rows('ada')).map(({ id }) => id)).toEqual(['i0', 'i1'])
+  await server.clock.advance(1_000)
+  expect(idsIn(leader)).toEqual(['i0', 'i1'])
+})
+
+describe('a write that the disk commits without an answer', () => {
+  async function hanging() {
+    let isHanging = false
+    let release = () => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const store = around(durable(), async (options, run) => {
+      const result = isHanging && !writesOutbox(options) ? undefined : await run()
+      if (!isHanging) return result
+      await held
+      return result ?? run()
+    })
+    const { server, device, open, close } = await browser({ store })
+    const tab = await open()
+    device.disconnect()
+    await server.clock.advance(1_000)
+    isHanging = true
+    const written = tab.client.mutate(insert('i1'))
+    await server.clock.advance(40_000)
+    const heal = async () => {
+      isHanging = false
+      release()
+      await server.clock.advance(60_000)
+    }
+    return { server, device, tab, written, heal, open, close }
+  }
+
+  test('invariant 18: stays shown and pending while the disk hangs', async () => {
+    const { server, tab, written, heal } = await hanging()
+    expect(written.state).toBe('queued')
+    expect(idsIn(tab)).toEqual(['i0', 'i1'])
+    expect(tab.client.status.writes.pending).toBe(1)
+    await heal()
+    await server.close()
+  })
+
+  test('invariant 18: is durable once the disk answers again, and sent once', async () => {
+    const { server, device, tab, written, heal } = await hanging()
+    await heal()
+    expect(await server.clock.until(written.durable.then(() => 'durable'))).toBe('durable')
+    device.reconnect()
+    await server.clock.advance(60_000)
+    expect(written.state).toBe('synced')
+    expect((await server.rows('ada')).map(({ id }) => id)).toEqual(['i0', 'i1'])
+    expect(idsIn(tab)).toEqual(['i0', 'i1'])
+    await server.close()
+  })
+})
+
+describe('tabs whose database is deleted on purpose', () => {
+  async function deleted() {
+    const inner = memoryStore()
+    let name = ''
+    const { server, device, open, front } = await browser({
+      store: {
+        ...inner,
+        kind: 'durable',
+        shared: perOrigin,
+        open: (opened) => {
+          name = opened
+          return inner.open(opened)
+        },
+      },
+    })
+    const [first, second] = [await open(), await open({ visible: false })]
+    await inner.destroy(name)
+    await server.clock.advance(1_000)
+    device.disconnect()
+    const written = second.client.mutate(insert('i1'))
+    first.lifecycle.set({ visible: false })
+    await front(second)
+    await server.clock.advance(5_000)
+    second.lifecycle.set({ visible: false })
+    await front(first)
+    await server.clock.advance(5_000)
+    return { server, device, first, second, written }
+  }
+
+  test('invariant 31: go on in memory, whichever comes to the front', async () => {
+    const { server, first, second } = await deleted()
+    for (const { client } of [first, second]) {
+      expect(client.status.lifecycle).toBe('running')
+      expect(client.status.storage.kind).toBe('memory')
+    }
+    expect(idsIn(first)).toContain('i0')
+    expect(idsIn(second)).toEqual(['i0', 'i1'])
+    await server.close()
+  })
+
+  test('invariant 31: send what they write once they are online', async () => {
+    const { server, device, first, second, written } = await deleted()
+    expect(written.state).toBe('queued')
+    device.reconnect()
+    await server.clock.advance(60_000)
+    expect(written.state).toBe('synced')
+    expect(idsIn(first)).toEqual(['i0', 'i1'])
+    expect(idsIn(second)).toEqual(['i0', 'i1'])
+    await server.close()
+  })
+})
