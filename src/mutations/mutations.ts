@@ -4,6 +4,7 @@ import type { ErrorReporter } from '../base/error-reporter.ts'
 import { ClosedError, ConfigurationError, isSyncError } from '../base/errors.ts'
 import { createIds } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
+import { Timer } from '../base/timer.ts'
 import type { Models } from '../models/models.ts'
 import type { Credentials } from '../network/credentials.ts'
 import { isServiceResponse } from '../network/failure.ts'
@@ -34,10 +35,13 @@ import type { Merge, MutateOptions, WriterOutbox } from './writer.ts'
 /** The wait before the next try, in ms, after the server has refused all transactions. */
 const pauseMs = 300_000
 
+/** When to send a transaction again, in seconds, if the server cannot decide about it and does not say when. */
+const heldSeconds = 5
+
 /** The number of requests that may fail in a row before `status.writes.paused` has the reason. */
 const maxLost = 2
 
-/** The number of pending and of rejected transactions. `paused`: why none is sent. */
+/** The number of pending and of rejected transactions. `paused`: why none, or not all, are sent. */
 export interface WritesStatus {
   readonly pending: number
   readonly rejected: number
@@ -106,6 +110,8 @@ export class Mutations {
   readonly #maker: TransactionMaker
   readonly #rejected: RejectedTransactions
   readonly #scheduler: Schedule<boolean>
+  /** Sends the transactions again that the server could not decide about. */
+  readonly #release: Timer
   readonly #undoStack: UndoStack
 
   constructor(options: MutationsOptions) {
@@ -151,6 +157,10 @@ export class Mutations {
     const sender = new Sender({
       ...shared,
       review: (...args) => maker.review(...args),
+      hold: (transaction, reason, retryAfter = heldSeconds) => {
+        outbox.hold(transaction, reason)
+        this.#release.within(Math.max(retryAfter, 1) * (1_000 + 500 * environment.random.number()))
+      },
       listener: acknowledgements,
     })
     this.#scheduler = new Schedule<boolean>({
@@ -192,6 +202,10 @@ export class Mutations {
       },
       onChange: () => commit.mark(),
     })
+    this.#release = new Timer(environment.clock, () => {
+      outbox.release()
+      this.#scheduler.dispatch('want')
+    })
     this.#undoStack = new UndoStack(maker)
     this.outbox = {
       list: ({ state } = {}) =>
@@ -214,13 +228,14 @@ export class Mutations {
 
   /** The status of writing. `paused` leaves out the reasons that `status.connection` shows. */
   status({ state }: { readonly state: string }): WritesStatus {
-    const { pending, rejected } = this.#outbox
+    const { pending, rejected, holdReason } = this.#outbox
     const { failure, failures } = this.#scheduler
     const isLost = failures > maxLost && state !== 'offline' && isSyncError(failure, 'NetworkError')
+    const paused = failure && (isLost || this.#isHeld) ? failure.message : holdReason
     return {
       pending,
       rejected,
-      ...(failure && (isLost || this.#isHeld) ? { paused: failure.message } : undefined),
+      ...(paused !== undefined && { paused }),
     }
   }
 
@@ -274,6 +289,8 @@ export class Mutations {
     // `canUndo` and `canRedo` are now `false`: notify the subscribers.
     if (this.#options.ended()) this.#outbox.touch()
     await this.#scheduler.stop()
+    this.#release.clear()
+    this.#outbox.release()
     // The last request may have started a timer. Keep the timers if sending was started again.
     if (this.#scheduler.phase !== 'halted') return
     this.acknowledgements.stop()

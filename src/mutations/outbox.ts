@@ -26,6 +26,10 @@ export class Outbox {
   /** The highest place, see `placeOf`, of all transactions that were ever in the outbox. */
   #highest = ''
   readonly #rejected = new Set<LocalTransaction>()
+  /** The transactions that the server could not decide about, with the round in which they were sent. */
+  readonly #held = new Map<LocalTransaction, number>()
+  #round = 0
+  #holdReason: string | undefined
   #waitsForData = false
   readonly #byRecord = new ByRecord()
   /**
@@ -70,6 +74,23 @@ export class Outbox {
   /** Whether the last `batch` held back an undo, because the data does not contain the undone transaction yet. */
   get waitsForData(): boolean {
     return this.#waitsForData
+  }
+
+  /** Why some transactions wait while others are sent; `undefined` if none does. */
+  get holdReason(): string | undefined {
+    return this.#held.size > 0 ? this.#holdReason : undefined
+  }
+
+  /** Lets a transaction, and those that depend on it, wait until {@link release}. */
+  hold(transaction: LocalTransaction, reason: string): void {
+    this.#held.set(transaction, this.#round)
+    this.#holdReason = reason
+    this.touch()
+  }
+
+  /** Lets all transactions be sent again. */
+  release(): void {
+    this.#round += 1
   }
 
   get pending(): number {
@@ -146,6 +167,7 @@ export class Outbox {
   remove(transaction: LocalTransaction): void {
     this.#all.delete(transaction.id)
     this.#rejected.delete(transaction)
+    this.#held.delete(transaction)
     this.#byRecord.remove(transaction)
     this.results.remove(transaction)
     this.touch()
@@ -172,17 +194,22 @@ export class Outbox {
 
   /**
    * The transactions to send in the next request, at most `limit`. A transaction that is not durable yet blocks all
-   * later ones. So does an undo if the data does not contain the change that it takes back. Leaves out transactions of
-   * other users than `caller`.
+   * later ones. So does an undo if the data does not contain the change that it takes back. One that is held blocks
+   * those that require it or change its records. Leaves out transactions of other users than `caller`.
    */
   batch(codec: TxCodec, limit: number, caller: string | undefined): readonly LocalTransaction[] {
     this.#waitsForData = false
     const batch: LocalTransaction[] = []
     const ids = new Set<string>()
+    const waiting = new Set<string>()
     let chars = 0
     for (const transaction of this.#all.values()) {
       if (transaction.state === 'writing' || batch.length + 1 > limit) break
       if (transaction.state !== 'queued' || (transaction.record.caller ?? caller) !== caller) continue
+      if (this.#isHeld(transaction, waiting)) {
+        waiting.add(transaction.id)
+        continue
+      }
       this.#waitsForData = this.#isEarly(transaction)
       if (this.#waitsForData) break
       const wire = wireOf(transaction)
@@ -193,6 +220,15 @@ export class Outbox {
       ids.add(transaction.id)
     }
     return batch
+  }
+
+  /** `waiting`: the ids of the earlier transactions that are held. */
+  #isHeld(transaction: LocalTransaction, waiting: ReadonlySet<string>): boolean {
+    if (this.#held.get(transaction) === this.#round) return true
+    if (waiting.size === 0) return false
+    const { requires, ops } = transaction.record
+    const isChanged = (op: TxOp) => [...this.#byRecord.of(op)].some(({ id }) => waiting.has(id))
+    return requires.some((id) => waiting.has(id)) || ops.some(isChanged)
   }
 
   /**
@@ -210,6 +246,7 @@ export class Outbox {
    */
   accept(transaction: LocalTransaction, sid: number, epoch: string | undefined, isOver?: boolean): boolean {
     if (!transaction.dispatch({ type: 'accept', sid, epoch })) return false
+    this.#held.delete(transaction)
     this.results.add(transaction, sid, isOver)
     return true
   }
@@ -247,6 +284,7 @@ export class Outbox {
     if (!hasNoResult(transaction)) return false
     // Add it first: a listener of the state may already retry it.
     this.#rejected.add(transaction)
+    this.#held.delete(transaction)
     return transaction.dispatch({ type: 'reject', error })
   }
 

@@ -10,7 +10,13 @@ import type { CallerCheck } from '../network/caller-check.ts'
 import { type TxFailure, txFailureOf } from '../network/failure.ts'
 import type { Transport } from '../network/transport.ts'
 import { isOtherEpoch } from '../protocol/guards.ts'
-import { readTxResponse, type TxCodec, type TxResponse, type TxResult } from '../protocol/tx.ts'
+import {
+  readTxResponse,
+  type TxCodec,
+  type TxResponse,
+  type TxResult,
+  typeUnavailable,
+} from '../protocol/tx.ts'
 import type { DataPosition } from './data-position.ts'
 import { type Outbox, wireOf } from './outbox.ts'
 import type { LocalTransaction } from './transaction.ts'
@@ -41,6 +47,8 @@ export interface SenderOptions {
    * `features`: the extensions that the server supports.
    */
   readonly review: (transaction: LocalTransaction, features: readonly string[]) => void
+  /** Called when the server cannot decide about `transaction` for `retryAfter` seconds. */
+  readonly hold: (transaction: LocalTransaction, reason: string, retryAfter?: number) => void
   readonly listener: SenderListener
 }
 
@@ -187,12 +195,13 @@ export class Sender {
     hasTx: boolean,
     result: TxResult | undefined,
   ): void {
-    const { listener, position } = this.#options
+    const { hold, listener, position } = this.#options
     if (!result) return
     if ('sid' in result) listener.accepted(transaction, result.sid, epoch ?? position()?.epoch, hasTx)
     else {
       const { code, message, details } = result.error
-      listener.rejected(transaction, new RejectedError(code, message, details), sid)
+      if (code === typeUnavailable) hold(transaction, message, result.retryAfter)
+      else listener.rejected(transaction, new RejectedError(code, message, details), sid)
     }
   }
 }

@@ -25,6 +25,9 @@ export const rejectionCodes = [
 
 export type RejectionCode = (typeof rejectionCodes)[number]
 
+/** The code of a result that is no verdict: the service cannot decide about a type at the moment. */
+export const typeUnavailable = 'type_unavailable'
+
 /** The rejection of a transaction. `code`: one of {@link rejectionCodes}, or a code of the server's own. */
 export interface Rejection {
   readonly code: string
@@ -32,10 +35,13 @@ export interface Rejection {
   readonly details?: unknown
 }
 
-/** The result of one transaction: the `sid` of its last frame, or why it was rejected. */
+/**
+ * The result of one transaction: the `sid` of its last frame, or why it was rejected. An error with the code
+ * {@link typeUnavailable} is no verdict: the transaction is sent again after `retryAfter` seconds.
+ */
 export type TxResult =
   | { readonly id: string; readonly sid: number }
-  | { readonly id: string; readonly error: Rejection }
+  | { readonly id: string; readonly error: Rejection; readonly retryAfter?: number }
 
 /** The results of the transactions of one request. */
 export interface TxResponse {
@@ -72,7 +78,7 @@ export interface TxCodec {
 /** The codec for the protocol's own bodies. */
 export const standardTxCodec: TxCodec = {
   requires: true,
-  encode: (txs) => ({ txs }),
+  encode: (txs) => ({ txs, features: [typeUnavailable] }),
   decode: readTxResponse,
 }
 
@@ -95,7 +101,7 @@ export function readTxResponse(value: unknown): TxResponse {
  */
 function readResult(value: unknown): TxResult | undefined {
   if (!isObject(value) || typeof value.id !== 'string') return undefined
-  const { id, sid, error } = value
+  const { id, sid, error, retryAfter } = value
   if (error === undefined || error === null) return isSid(sid) ? { id, sid } : undefined
   if (!isObject(error)) return undefined
   const { code, message, details } = error
@@ -107,5 +113,6 @@ function readResult(value: unknown): TxResult | undefined {
   return {
     id,
     error: { code, message: typeof message === 'string' ? message : code, ...(isKept && { details }) },
+    ...(typeof retryAfter === 'number' && { retryAfter }),
   }
 }

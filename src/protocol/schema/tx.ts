@@ -63,15 +63,21 @@ export const wireTransactionSchema = z.object({
 })
 
 /** The body of `POST {base}/tx`. */
-export const txRequestSchema = z.object({ txs: z.array(wireTransactionSchema).check(z.minLength(1)) })
+export const txRequestSchema = z.object({
+  txs: z.array(wireTransactionSchema).check(z.minLength(1)),
+  /** The extensions of results that the client knows. */
+  features: featuresSchema,
+})
 
-/** The result of one transaction: the `sid` of its last frame, or why it was rejected. */
+/** The result of one transaction: the `sid` of its last frame, or why it was rejected or cannot be decided. */
 export const txResultSchema = z.union([
   // A result with an error is a rejection, whatever else it has.
   z.object({ id: z.string(), sid: sidSchema, error: z.optional(z.null()) }),
   z.object({
     id: z.string(),
     error: z.object({ code: z.string(), message: lenient(z.string()), details: z.optional(z.unknown()) }),
+    /** With the code `type_unavailable`: when to send the transaction again, in seconds. */
+    retryAfter: lenient(z.number()),
   }),
 ])
 
