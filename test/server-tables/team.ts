@@ -63,7 +63,12 @@ export interface Team {
   frames(user: string, since?: number): Promise<readonly SyncFrame[]>
   rows(user: string): Promise<readonly WireRow[]>
   position(): Promise<number>
-  send(user: string, ops: readonly object[], more?: object): Promise<TxResponse['results'][number]>
+  send(
+    user: string,
+    ops: readonly object[],
+    more?: object,
+    request?: object,
+  ): Promise<TxResponse['results'][number]>
   close(): Promise<void>
 }
 
@@ -130,9 +135,10 @@ export async function openTeam(kind: Kind, options: TeamOptions): Promise<Team> 
     frames: async (user, since = 0) => (await ask(user, `delta?since=${since}`)).frames,
     rows: async (user) => (await ask(user, 'bootstrap')).rows,
     position: async () => (await log.position()).head,
-    async send(user, ops, tx = {}) {
+    async send(user, ops, tx = {}, request = {}) {
       sent += 1
-      const body = JSON.stringify({ txs: [{ id: `tx-${sent}`, since: 0, ops, ...tx }] })
+      const txs = [{ id: `tx-${sent}`, since: 0, ops, ...tx }]
+      const body = JSON.stringify({ txs, features: ['type_unavailable'], ...request })
       const { results }: TxResponse = await ask(user, 'tx', { method: 'POST', body })
       const [result] = results
       if (!result) throw new Error('There is no result.')

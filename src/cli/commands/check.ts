@@ -19,9 +19,15 @@ export const check: Command = {
     const checks = await withTables(settings, shell, (log, { ownerField }) =>
       log.checkTables(ownerField, { repair }),
     )
-    for (const each of checks) shell.stdout.write(`${oneLine(sentenceOf(each))}\n`)
-    const faults = checks.filter(({ fault }) => fault !== undefined)
-    if (faults.length > 0) throw new CommandError(`${faults[0]?.type}: ${faults[0]?.fault}`)
+    for (const each of checks) {
+      shell.stdout.write(`${oneLine(sentenceOf(each))}\n`)
+      for (const { id, reason } of each.aside)
+        shell.stdout.write(`${oneLine(`${each.type} ${id} is set aside, and no client has it. ${reason}`)}\n`)
+      if (each.asideCount > each.aside.length)
+        shell.stdout.write(`${each.type}: ${pluralize(each.asideCount, 'row')} set aside in total.\n`)
+    }
+    const faults = checks.flatMap(({ type, fault }) => (fault === undefined ? [] : `${type}: ${fault}`))
+    if (faults.length > 0) throw new CommandError(faults.join(' '))
     const differing = checks.reduce((sum, each) => sum + each.differing, 0)
     if (differing === 0) return
     if (!repair)

@@ -1,9 +1,12 @@
 import type { Clock, Random } from '../../base/environment.ts'
 import { isSyncError, toError } from '../../base/errors.ts'
-import type { TxResponse, TxResult } from '../../protocol/tx.ts'
+import { featuresOf } from '../../protocol/guards.ts'
+import { isObject } from '../../protocol/json.ts'
+import { type TxResponse, type TxResult, typeUnavailable } from '../../protocol/tx.ts'
 import type { Caller } from '../auth/caller.ts'
 import { features } from '../features.ts'
 import type { LogRead, Position } from '../log/log.ts'
+import { TypeUnavailable } from '../log/type-unavailable.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import type { RateLimit } from '../ops/rate-limit.ts'
 import { loadPeer } from '../optional-peer.ts'
@@ -86,6 +89,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       const state = async () => ({
         sockets: options.sockets(),
         log: await position().catch(() => undefined),
+        faults: log.faults?.() ?? [],
       })
       const shown = await metrics.show(c.req.raw, state)
       return c.newResponse(shown.body, shown)
@@ -205,7 +209,9 @@ export async function createApp(options: AppOptions): Promise<App> {
     })
   })
   const transact = async (c: AppContext, bytes: Uint8Array) => {
-    const txs = readTransactions(parseBody(bytes), options)
+    const request = parseBody(bytes)
+    const txs = readTransactions(request, options)
+    const knowsUnavailable = featuresOf(isObject(request) ? request : {}).features?.includes(typeUnavailable)
     let current: Promise<Position> | undefined
     const history = async () => {
       current ??= log.position()
@@ -216,7 +222,20 @@ export async function createApp(options: AppOptions): Promise<App> {
     const results: TxResult[] = []
     await waiting.during(caller.userId, txs, async () => {
       // In order: a transaction may require an earlier one of the same request.
-      for (const tx of txs) results.push({ id: tx.id, ...(await decide(tx, c.var.identity, context)) })
+      const undecided = new Map<string, TypeUnavailable>()
+      for (const tx of txs) {
+        const required = tx.requires?.find((id) => undecided.has(id))
+        const decided =
+          (required !== undefined && undecided.get(required)) || (await decide(tx, c.var.identity, context))
+        if (!(decided instanceof TypeUnavailable)) {
+          results.push({ id: tx.id, ...decided })
+          continue
+        }
+        if (!knowsUnavailable) throw unavailable(decided.message, decided.retryAfter)
+        undecided.set(tx.id, decided)
+        const { message, retryAfter } = decided
+        results.push({ id: tx.id, error: { code: typeUnavailable, message }, retryAfter })
+      }
     })
     const end = await log.position()
     const names = { epoch: epochOf(end.history, owners), caller: callerOf(caller) }

@@ -9,6 +9,7 @@ import type { Log, OnCommitted, Verdict } from '../log/log.ts'
 import { ownershipJudge, ownRecord } from '../log/ownership.ts'
 import { toRejection } from '../log/rejection.ts'
 import { RuleFailure } from '../log/rules.ts'
+import { TypeUnavailable } from '../log/type-unavailable.ts'
 import { type ActAs, roleFor } from './act-as.ts'
 import { ApplicationRules } from './application-rules.ts'
 import type { Authorize } from './authorize.ts'
@@ -41,14 +42,15 @@ export interface DecideContext extends DecideOptions {
 }
 
 /**
- * Resolves with the verdict on a transaction: the stored one, or a new one. Everything that does not depend on the
+ * Resolves with the verdict on a transaction: the stored one, or a new one; or with TypeUnavailable if
+ * there is none because of one type. Everything that does not depend on the
  * records is decided before taking the log's lock. Throws a Failure if no decision is possible now.
  */
 export async function decide(
   { id, since, epoch, ops, bases = [], requires = [] }: SentTransaction,
   { caller, owners }: Identity,
   options: DecideContext,
-): Promise<Verdict> {
+): Promise<Verdict | TypeUnavailable> {
   const { log, ownerField, models, maxRecordBytes, digest, as } = options
   const checked = checkedOps(ops)
   const transaction = { id, since, ops: checked.ops, bases: [...bases], requires: [...requires] }
@@ -73,6 +75,7 @@ export async function decide(
       options.listenerFor({ tx: id, userId: caller.userId }),
     )
   } catch (error) {
+    if (error instanceof TypeUnavailable) return error
     if (!(error instanceof RuleFailure)) throw error
     options.logger.error('A transaction cannot be decided: `authorize`, `prepare` or `as` failed.', {
       id,

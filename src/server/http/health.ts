@@ -26,12 +26,16 @@ export function positionReader(log: Log, clock: Clock): () => Promise<Position> 
 
 export interface HealthOptions {
   readonly position: () => Promise<Position>
+  readonly log: Log
   /** Whether a load balancer should send requests elsewhere. */
   readonly draining: () => boolean
 }
 
-/** Answers 200 if the service accepts requests, or 503. Needs no credentials, so the response contains nothing else. */
-export function health({ position, draining }: HealthOptions): (c: AppContext) => Promise<Response> {
+/**
+ * Answers 200 if the service accepts requests, `degraded` if a part of it does not work, or 503. Needs no credentials, so the response contains nothing
+ * else.
+ */
+export function health({ position, log, draining }: HealthOptions): (c: AppContext) => Promise<Response> {
   return async (c) => {
     if (draining()) throw unavailable('The service is stopping.', 1)
     try {
@@ -40,6 +44,7 @@ export function health({ position, draining }: HealthOptions): (c: AppContext) =
       c.var.logger.error('The database cannot be used.', { reason: toError(error).message })
       throw unavailable('The database cannot be used at the moment.', 1)
     }
-    return sendJson(c, 200, new TextEncoder().encode('{"status":"ok"}'))
+    const status = (log.faults?.() ?? []).length > 0 ? 'degraded' : 'ok'
+    return sendJson(c, 200, new TextEncoder().encode(`{"status":"${status}"}`))
   }
 }

@@ -76,6 +76,8 @@ export interface Log {
    */
   changes(after: number, limit: number): Promise<Changes>
   position(): Promise<Position>
+  /** What does not work at the moment, while the rest does. @default nothing */
+  faults?(): readonly LogFault[]
   /**
    * Calls `listener` when something may have been written. The call is only a hint: it may come late, twice, for
    * nothing, or never. For a write of this log itself, `written` holds the changes, so that listeners need not read
@@ -125,6 +127,16 @@ export interface Position {
   readonly head: number
   /** The changes up to and including this `sid` are forgotten. */
   readonly horizon: number
+}
+
+/**
+ * Something that does not work: a table that is set aside, writes that fail because of their table, or rows that are
+ * set aside. `count`: the number of these rows, and otherwise 1.
+ */
+export interface LogFault {
+  readonly type: string
+  readonly kind: 'table' | 'writes' | 'row'
+  readonly count: number
 }
 
 export interface LogRead extends Position {

@@ -1,4 +1,5 @@
 import type { Endpoint } from '../http/env.ts'
+import type { LogFault } from '../log/log.ts'
 
 /** Counts requests and sockets, and shows the counts to a monitoring system. */
 export interface Metrics {
@@ -29,4 +30,6 @@ export interface ServiceState {
   readonly sockets: number
   /** The position of the log; `undefined` if the log cannot be read. */
   readonly log: { readonly head: number; readonly horizon: number } | undefined
+  /** What does not work at the moment. @default nothing */
+  readonly faults?: readonly LogFault[]
 }

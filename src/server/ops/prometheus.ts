@@ -81,6 +81,12 @@ async function makeInstruments(target: Registry | undefined): Promise<Instrument
   const readable = gauge('log_readable', 'Whether the log can be read: 1, or 0.')
   const head = gauge('log_head', 'The highest sid of the log.')
   const horizon = gauge('log_horizon', 'The sid up to which changes are forgotten.')
+  const aside = new Gauge({
+    name: 'instep_set_aside',
+    help: 'What is set aside: 1 for a table or its writes, or the number of rows.',
+    labelNames: ['type', 'kind'],
+    registers,
+  })
   // Register all metrics or none of them.
   const taken = ownRegistry.getMetricsAsArray().find(({ name }) => target?.getSingleMetric(name))
   if (taken)
@@ -89,14 +95,17 @@ async function makeInstruments(target: Registry | undefined): Promise<Instrument
       `The registry already has a metric \`${taken.name}\`; use another registry.`,
     )
   for (const metric of [requests, durations, sockets, readable, head, horizon]) target?.registerMetric(metric)
+  target?.registerMetric(aside)
   return {
     registry: target ?? ownRegistry,
     answered({ endpoint, status, ms }) {
       requests.inc({ endpoint, status })
       durations.observe({ endpoint }, ms / 1_000)
     },
-    update({ sockets: open, log }) {
+    update({ sockets: open, log, faults = [] }) {
       sockets.set(open)
+      aside.reset()
+      for (const { type, kind, count } of faults) aside.set({ type, kind }, count)
       readable.set(log ? 1 : 0)
       if (!log) return
       head.set(log.head)

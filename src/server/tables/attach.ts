@@ -3,6 +3,7 @@ import type { Clock } from '../../base/environment.ts'
 import { ConfigurationError, codeOf, isSyncError, wrongOption } from '../../base/errors.ts'
 import { channel } from '../log/sql/channel.ts'
 import type { Db, SqlDatabase } from '../log/sql/database.ts'
+import { endAside } from './aside.ts'
 import { mappingDigest, readAttachments, schemaOfLog } from './attached.ts'
 import { checkImmutable, columnsOf, inspect, type MappedTable } from './inspect.ts'
 import type { TypeMapping } from './mapping.ts'
@@ -85,6 +86,7 @@ export async function detach(
         await sql.raw(dropFunction(type, schema)).execute(trx)
         await sql`update instep_table set attached = false, filled = false where t = ${type}`.execute(trx)
         await sql`delete from instep_change where t = ${type}`.execute(trx)
+        await sql`delete from instep_aside where t = ${type}`.execute(trx)
         await storeMapping(trx)
       }),
     )
@@ -141,6 +143,7 @@ async function attachOne(db: Db, table: MappedTable, schema: string): Promise<vo
         filled = false, attached = true`.execute(trx)
     await storeMapping(trx)
     await secureFunctions(trx)
+    await endAside(trx, type, 'table')
   })
 }
 

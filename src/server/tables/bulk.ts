@@ -1,27 +1,33 @@
 import { sql } from 'kysely'
 import type { Db } from '../log/sql/database.ts'
 import { type Int8, toNumber } from '../log/sql/int8.ts'
-import { keysOf } from './drain.ts'
+import { setAside } from './aside.ts'
+import { asideOf, badAsides, keysOf } from './drain.ts'
 import type { MappedTable } from './inspect.ts'
+import { type BadRow, exceptBad } from './probe-rows.ts'
 import { identifier, literal } from './quote.ts'
 import { keyOf, recordsIn } from './rows.ts'
 
 /**
  * Records all queued changes without frames: stores the records, each with a sid of its own, and forgets the earlier
  * history. Clients fetch a snapshot. Uses one statement, so that any amount of data stays in the database. Resolves
- * with the number of records that differ. Must run under the log's lock.
+ * with the number of records that differ. `bad`: see `takeChanges`. Must run under the log's lock.
  */
-export async function takeInBulk(db: Db, tables: readonly MappedTable[]): Promise<number> {
+export async function takeInBulk(
+  db: Db,
+  tables: readonly MappedTable[],
+  bad: readonly BadRow[],
+): Promise<number> {
   const states = tables.map((table) => {
     const { type, id } = table.mapping
     const keys = `select ${keyOf(table, 'k.id')} from instep_keys k where k.t = ${literal(type)}`
-    return `select ${literal(type)} as t, x.* from (${recordsIn(table, `c.${identifier(id)} in (${keys})`)}) x
-      where x.owner is not null`
+    return `select ${literal(type)} as t, x.* from (${recordsIn(table, `c.${identifier(id)} in (${keys}) and ${exceptBad(table, bad)}`)}) x
+      where x.owner is not null or x.aside is not null`
   })
   // The planner would expect few keys, and choose nested loops.
   await sql`set local enable_nestloop = off`.execute(db)
   const { rows } = await sql<{ count: Int8 }>`
-    with ${sql.raw(keysOf(tables))}, instep_states as (${sql.raw(states.join(' union all '))}),
+    with ${sql.raw(keysOf(tables))}, instep_states as materialized (${sql.raw(states.join(' union all '))}), ${sql.raw(asideOf)},
     differing as materialized (
       select k.t, k.id, s.owner, s.p, row_number() over () as n
       from instep_keys k
@@ -44,5 +50,6 @@ export async function takeInBulk(db: Db, tables: readonly MappedTable[]): Promis
       where counted.count > 0
     )
     select count from counted`.execute(db)
+  await setAside(db, badAsides(tables, bad))
   return toNumber(rows[0]?.count ?? 0)
 }

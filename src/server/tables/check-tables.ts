@@ -1,9 +1,13 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../log/sql/database.ts'
 import { type Int8, toNumber } from '../log/sql/int8.ts'
-import { attachmentStateOf, readAttachments } from './attached.ts'
-import { inspect, type MappedTable } from './inspect.ts'
+import { readAsides, rowsAside } from './aside.ts'
+import { readAttachments } from './attached.ts'
+import { examine, type FittingTable } from './examine.ts'
+import type { MappedTable } from './inspect.ts'
 import type { TypeMapping } from './mapping.ts'
+import { type BadRow, badRowsOf, exceptBad } from './probe-rows.ts'
+import { isOfDatabase } from './refuse-op.ts'
 import { recordsIn } from './rows.ts'
 
 /** The maximum number of ids in the result of a check. */
@@ -20,34 +24,43 @@ export interface TableCheck {
   readonly differing: number
   /** The ids of the first of the differing records, at most 10. */
   readonly ids: readonly string[]
-  /** The fault of the attachment itself, as a sentence. */
+  /** The first of the rows that cannot be records, at most 10, and why. */
+  readonly aside: readonly { readonly id: string; readonly reason: string }[]
+  /** The number of rows that cannot be records. */
+  readonly asideCount: number
+  /** Why the table is set aside, or its attachment is not complete, as a sentence. Nothing is compared in some cases. */
   readonly fault: string | undefined
 }
 
-/** Compares each table with the records of its type, at one moment. Changes nothing. */
+/** Compares each table with the records of its type, each at one moment. Changes nothing. */
 export async function checkTables(db: Db, mappings: readonly TypeMapping[]): Promise<readonly TableCheck[]> {
-  return db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .setAccessMode('read only')
-    .execute(async (trx) => {
-      const attachments = await readAttachments(trx)
-      const checks: TableCheck[] = []
-      for (const mapping of mappings) {
-        const table = await inspect(trx, mapping)
-        const fault = faults[await attachmentStateOf(trx, table, attachments.get(mapping.type))]
-        checks.push({ ...(await compare(trx, table)), fault })
-      }
-      return checks
-    })
+  const attachments = await readAttachments(db)
+  const asides = await readAsides(db)
+  const checks: TableCheck[] = []
+  for (const mapping of mappings) {
+    const { type } = mapping
+    const found = await examine(db, mapping, attachments.get(type))
+    const aside = (await rowsAside(db, type, maxNamed)).map(({ id, reason }) => ({ id, reason }))
+    const rowsAsideCount = asides.rows.get(type) ?? 0
+    const noted = asides.tables.get(type)?.reason ?? asides.writes.get(type)
+    const compared =
+      'unfit' in found ? uncompared : await compare(db, found.table, await badIn(db, found.table))
+    const fault = 'unfit' in found ? found.unfit : (faults[found.state] ?? noted)
+    checks.push({ type, ...compared, aside, asideCount: rowsAsideCount, fault })
+  }
+  return checks
 }
+
+const uncompared = { rows: 0, waiting: 0, differing: 0, ids: [] }
 
 /** Puts the keys of all records that differ from their rows into `instep_change`. Safe to run again. */
 export async function repairTables(db: Db, mappings: readonly TypeMapping[]): Promise<void> {
+  const attachments = await readAttachments(db)
   for (const mapping of mappings) {
-    const table = await inspect(db, mapping)
+    const found = await examine(db, mapping, attachments.get(mapping.type))
+    if ('unfit' in found) continue
     await sql`
-      with ${differing(table)}
+      with ${differing(found.table, await badIn(db, found.table))}
       insert into instep_change (t, ids)
       select ${mapping.type}, array_agg(id) from (select id, row_number() over () as n from differing) d group by n / 1000`.execute(
       db,
@@ -55,19 +68,32 @@ export async function repairTables(db: Db, mappings: readonly TypeMapping[]): Pr
   }
 }
 
-const faults: Readonly<Record<Awaited<ReturnType<typeof attachmentStateOf>>, string | undefined>> = {
+const faults: Readonly<Record<FittingTable['state'], string | undefined>> = {
   same: undefined,
   columns: 'Its columns have changed since it was attached; run `instep attach` again.',
   older: 'Another mapping has been attached since this one; use that mapping.',
   unattached: 'It is not attached with this mapping; run `instep attach`.',
   unfilled: 'Attaching was interrupted; run `instep attach` again.',
-  triggers: 'Its triggers are missing or disabled; run `instep attach` again.',
 }
 
-async function compare(db: Db, table: MappedTable): Promise<Omit<TableCheck, 'fault'>> {
-  const { type } = table.mapping
+/** The rows that make a statement fail; none if a statement can read all of them. */
+async function badIn(db: Db, table: MappedTable): Promise<readonly BadRow[]> {
+  try {
+    await sql`select count(x.p::jsonb) from (${sql.raw(recordsIn(table, 'true'))}) x`.execute(db)
+    return []
+  } catch (error) {
+    if (!isOfDatabase(error)) throw error
+    return badRowsOf(db, table, 'all')
+  }
+}
+
+async function compare(
+  db: Db,
+  table: MappedTable,
+  bad: readonly BadRow[],
+): Promise<Omit<TableCheck, 'type' | 'fault' | 'aside' | 'asideCount'>> {
   const { rows } = await sql<{ rows: Int8; waiting: Int8; differing: Int8; ids: readonly string[] | null }>`
-    with ${differing(table)}
+    with ${differing(table, bad)}
     select (select count(*) from present) as rows,
       (select count(distinct id) from waiting) as waiting,
       (select count(*) from differing) as differing,
@@ -76,7 +102,6 @@ async function compare(db: Db, table: MappedTable): Promise<Omit<TableCheck, 'fa
   )
   const [found] = rows
   return {
-    type,
     rows: toNumber(found?.rows ?? 0),
     waiting: toNumber(found?.waiting ?? 0),
     differing: toNumber(found?.differing ?? 0),
@@ -88,12 +113,12 @@ async function compare(db: Db, table: MappedTable): Promise<Omit<TableCheck, 'fa
  * The parts of a `with`: the queued keys, with null for all keys of the type; the records that the rows make; and the
  * keys of those that differ.
  */
-function differing(table: MappedTable): RawBuilder<unknown> {
+function differing(table: MappedTable, bad: readonly BadRow[]): RawBuilder<unknown> {
   const { type } = table.mapping
   return sql`waiting as (
       select k.id from instep_change c left join lateral unnest(c.ids) as k(id) on true where c.t = ${type}
     ), present as (
-      select * from (${sql.raw(recordsIn(table, 'true'))}) x where x.owner is not null
+      select * from (${sql.raw(recordsIn(table, exceptBad(table, bad)))}) x where x.owner is not null
     ), differing as (
       select coalesce(x.id, r.id) as id from present x
       full join (select * from instep_record where t = ${type}) r on r.id = x.id

@@ -7,8 +7,10 @@ import type { Db } from '../log/sql/database.ts'
 import type { Entry } from '../log/sql/group.ts'
 import { type Int8, toNumber } from '../log/sql/int8.ts'
 import type { GroupResult } from '../log/sql/write.ts'
+import { type Aside, setAside } from './aside.ts'
 import { changesBetween, type RecordState } from './compare.ts'
 import type { MappedTable } from './inspect.ts'
+import { type BadRow, exceptBad } from './probe-rows.ts'
 import { literal } from './quote.ts'
 import { hasKey, recordsIn } from './rows.ts'
 
@@ -75,22 +77,23 @@ export function tableIsLocked({ relation }: MappedTable): NetworkError {
  * Removes the queued changes, and reads the records and rows of their keys, in one statement and so at one moment. A
  * change that is not visible yet stays in the queue; its row is not visible yet, either. Resolves with `undefined` if
  * there are too many changes, or if they are too long together: then roll the transaction back. `times`: how many times
- * as many as usual are not too many. Must run under the log's lock.
+ * as many as usual are not too many. Sets rows aside that cannot be records, and those of `bad`, which belong to a single
+ * table. Must run under the log's lock.
  */
 export async function takeChanges(
   db: Db,
   tables: readonly MappedTable[],
-  times = 1,
+  { times = 1, bad = [] }: { readonly times?: number; readonly bad?: readonly BadRow[] } = {},
 ): Promise<readonly ChangedRecord[] | undefined> {
   if (tables.length === 0) return []
   // Reads by key rather than by joins: the planner does not know how many keys there are.
   const states = tables.map((table) => {
-    const lateral = recordsIn(table, hasKey(table, 'c', 'k.id'))
-    return `select k.t, k.id, x.owner, x.p from instep_keys k left join lateral (${lateral}) x on x.owner is not null
-      where k.t = ${literal(table.mapping.type)}`
+    const lateral = recordsIn(table, `${hasKey(table, 'c', 'k.id')} and ${exceptBad(table, bad)}`)
+    return `select k.t, k.id, x.owner, x.p, x.aside from instep_keys k left join lateral (${lateral}) x
+      on x.owner is not null or x.aside is not null where k.t = ${literal(table.mapping.type)}`
   })
   const { rows } = await sql<FoundRow>`
-    with ${sql.raw(keysOf(tables))}, instep_states as (${sql.raw(states.join(' union all '))}),
+    with ${sql.raw(keysOf(tables))}, instep_states as materialized (${sql.raw(states.join(' union all '))}), ${sql.raw(asideOf)},
     found as (
       select s.t, s.id, r.owner as was_owner, r.p as was, s.owner, s.p,
         count(*) over () <= ${sql.lit(times * maxKeys)} and sum(coalesce(octet_length(s.p::text), 0)
@@ -102,10 +105,29 @@ export async function takeChanges(
       case when is_small then was end as was, case when is_small then p end as p
     from found where is_small or (t, id) = (select t, id from found limit 1) order by t, id`.execute(db)
   if (rows[0]?.isSmall === false) return undefined
+  await setAside(db, badAsides(tables, bad))
   return rows.map(({ t, id, wasOwner, was, owner, p }) => {
     return { t, id, was: stateOf(wasOwner, was), is: stateOf(owner, p) }
   })
 }
+
+/** What {@link setAside} takes for `bad` rows of a single table. */
+export function badAsides([table]: readonly MappedTable[], bad: readonly BadRow[]): readonly Aside[] {
+  return bad.map(({ id, reason }) => ({ t: table?.mapping.type ?? '', kind: 'row', id, reason }))
+}
+
+/**
+ * The parts of a `with` that set rows of `instep_states` aside, and take back the others. What is found is materialized:
+ * otherwise each part would read the rows again.
+ */
+export const asideOf = `
+    instep_back as (
+      delete from instep_aside a using instep_states s where a.t = s.t and a.kind = 'row' and a.id = s.id and s.aside is null
+    ), instep_put as (
+      insert into instep_aside (t, kind, id, reason, due)
+      select t, 'row', id, aside, now() from instep_states where aside is not null
+      on conflict (t, kind, id) do update set reason = excluded.reason
+    )`
 
 function stateOf(owner: string | null, p: Payload | null): RecordState | undefined {
   return owner === null ? undefined : { owner, p: p ?? {} }

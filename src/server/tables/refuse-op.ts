@@ -14,7 +14,7 @@ const temporary = ['08', '40', '53', '55P03', '57', '58', 'XX', '25006', '25P03'
 const canceled = '57014'
 
 /** The error of the database, without what wraps it. */
-function causeOf(error: unknown): unknown {
+export function causeOf(error: unknown): unknown {
   return isSyncError(error, 'NetworkError') ? error.cause : error
 }
 
@@ -43,6 +43,22 @@ export interface RefusalOptions {
 export function isTemporary(error: unknown): boolean {
   const state = sqlStateOf(causeOf(error))
   return temporary.some((known) => state === known || state.slice(0, 2) === known)
+}
+
+/** Whether the database itself refused a statement, rather than being away, busy, full or stopped. */
+export function isOfDatabase(error: unknown): boolean {
+  const state = sqlStateOf(causeOf(error))
+  return state !== '' && !/^(08|25|40|531|533|534|55|57|58)/.test(state)
+}
+
+/** The SQLSTATE of an error that says nothing about the data of an op, but about its table, rights or triggers. */
+export function tableFaultOf(
+  error: unknown,
+  { isOfCaller = false }: RefusalOptions = {},
+): string | undefined {
+  const state = sqlStateOf(causeOf(error))
+  const isFault = /^(42|54)/.test(state) && !(isOfCaller && state === denied)
+  return isFault ? `A client's write failed with SQLSTATE ${state}.` : undefined
 }
 
 /**

@@ -4,24 +4,27 @@ import type { Clock, Random } from '../../base/environment.ts'
 import { isSyncError, NetworkError, toError, wrongOption } from '../../base/errors.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { DatabaseRole } from '../log/database-role.ts'
-import type { ClientTransaction, Position, StoredRecord, WriteResult } from '../log/log.ts'
+import type { ClientTransaction, LogFault, Position, StoredRecord, WriteResult } from '../log/log.ts'
 import type { Mutex } from '../log/mutex.ts'
 import { RuleRunner } from '../log/rules.ts'
 import type { Db, SqlDatabase } from '../log/sql/database.ts'
 import type { Outcome, Write } from '../log/sql/group.ts'
 import { readPosition } from '../log/sql/read.ts'
 import { lockAndRead, store, type TableReader } from '../log/sql/write.ts'
+import { TypeUnavailable } from '../log/type-unavailable.ts'
 import { attach, detach, detachAll } from './attach.ts'
-import { type AttachmentState, attachmentStateOf, mappingDigest, readAttachments } from './attached.ts'
+import { type AttachmentState, mappingDigest, readAttachments } from './attached.ts'
 import { takeInBulk } from './bulk.ts'
 import { checkTables, repairTables, type TableCheck } from './check-tables.ts'
 import { lockTables, maxKeys, storedOf, tableIsLocked, takeChanges, waitingTypes } from './drain.ts'
 import { DrainLoop } from './drain-loop.ts'
-import { inspect, type MappedTable } from './inspect.ts'
+import type { MappedTable } from './inspect.ts'
 import { readMappings, type TableMappings } from './mapping.ts'
+import { type BadRow, badRowsOf } from './probe-rows.ts'
 import { queueAllKeys } from './queue-all-keys.ts'
-import { isCanceled, isTemporary, refuseCanceled, wasRolledBack } from './refuse-op.ts'
+import { isCanceled, isOfDatabase, isTemporary, refuseCanceled, wasRolledBack } from './refuse-op.ts'
 import { refuseUnsafeFunctions } from './secure-functions.ts'
+import { TableWatch } from './table-watch.ts'
 import { RunAgain, transactIn } from './transact.ts'
 import { readRows } from './write-row.ts'
 
@@ -55,6 +58,7 @@ export class Tables {
   readonly #mappings: TableMappings
   readonly #options: TablesOptions
   readonly #drainLoop: DrainLoop
+  readonly #watch: TableWatch
   readonly #canceled = new Map<string, number>()
   #tables: ReadonlyMap<string, MappedTable> = new Map()
   /** The types that were attached when the log was opened. */
@@ -70,6 +74,18 @@ export class Tables {
     this.#options = options
     const { clock, logger } = options
     this.#drainLoop = new DrainLoop({ drain: () => this.#drainAll(), clock, logger })
+    this.#watch = new TableWatch({
+      database,
+      clock,
+      logger,
+      onFit: async (table) => this.#use([...new Map(this.#tables).set(table.mapping.type, table).values()]),
+      onDrainable: () => this.wake(),
+    })
+  }
+
+  /** What does not work at the moment. */
+  get faults(): readonly LogFault[] {
+    return this.#watch.faults
   }
 
   /**
@@ -77,17 +93,17 @@ export class Tables {
    * says what to do if the two do not match.
    */
   async open(ownerField: string): Promise<void> {
-    const { followers, migrators } = this.#database
-    const attachments = await readAttachments(followers)
-    const tables = await this.#inspectAll(ownerField)
-    for (const table of tables) {
+    const { migrators } = this.#database
+    const found = await this.#watch.start(readMappings(this.#mappings, ownerField))
+    for (const { table, state } of found) {
       const { type } = table.mapping
-      const state = await attachmentStateOf(followers, table, attachments.get(type))
       const advice = adviceOn[state]
       if (advice !== undefined) throw wrongOption(`tables.${type}`, advice)
       if (state === 'columns') await queueAllKeys(migrators, table)
     }
+    const tables = found.map(({ table }) => table)
     await this.#use(tables)
+    this.#watch.run()
     this.wake()
   }
 
@@ -95,6 +111,7 @@ export class Tables {
   async attach(ownerField: string, onStep: (sentence: string) => void): Promise<void> {
     const { clock } = this.#options
     const drain = async (tables: readonly MappedTable[]) => {
+      await this.#watch.refresh()
       await this.#use(tables)
       await this.#drainAll()
     }
@@ -118,7 +135,7 @@ export class Tables {
     const mappings = readMappings(this.#mappings, ownerField)
     const checks = await checkTables(migrators, mappings)
     if (!repair) return checks
-    await this.#use(await this.#inspectAll(ownerField))
+    await this.#use((await this.#watch.start(mappings)).map(({ table }) => table))
     await repairTables(migrators, mappings)
     await this.#drainAll()
     return checks
@@ -137,12 +154,13 @@ export class Tables {
 
   /** Whether a type is attached to a table, as far as this log knows. */
   has(type: string): boolean {
-    return this.#attached.has(type) || this.#tables.has(type)
+    return this.#attached.has(type) || this.#tables.has(type) || this.#watch.has(type)
   }
 
   /** Reads the records of attached types, for rules. */
   readonly reader: TableReader = (type) => {
     const table = this.#tables.get(type)
+    if (this.#watch.has(type)) return () => Promise.reject(new TypeUnavailable(type))
     return table && ((db, id) => this.#read(db, table, id))
   }
 
@@ -151,8 +169,13 @@ export class Tables {
     if (this.#tables.size > 0 && !this.#isOlder) this.#drainLoop.wake()
   }
 
-  stop(): Promise<void> {
-    return this.#drainLoop.stop()
+  async stop(): Promise<void> {
+    await Promise.all([this.#watch.stop(), this.#drainLoop.stop()])
+  }
+
+  /** The tables that are not set aside. */
+  get #usable(): readonly MappedTable[] {
+    return [...this.#tables.values()].filter(({ mapping }) => !this.#watch.has(mapping.type))
   }
 
   /** Returns the record of a row, as the transaction of `db` sees it. Never waits for a lock. */
@@ -174,6 +197,8 @@ export class Tables {
           'The attached tables have a newer mapping than this service; restart it with that mapping.',
         )
       }
+      const aside = write.ops.find(({ t }) => this.#watch.has(t))
+      if (aside) throw new TypeUnavailable(aside.t)
       const unmapped = write.ops.find(({ t }) => this.#attached.has(t) && !this.#tables.has(t))
       if (unmapped) {
         const message = `The type ${unmapped.t} is attached to a table; add its mapping to \`tables\`.`
@@ -182,8 +207,10 @@ export class Tables {
       try {
         const result = await this.#try(write, role)
         this.#canceled.delete(keyOf(write.transaction))
+        await this.#noteWrite(write, result.outcome)
         return result
       } catch (error) {
+        if (error instanceof TypeUnavailable) await this.#noteFailure(error)
         if (isCanceled(error) && this.#isCanceledTooOften(write.transaction)) throw refuseCanceled()
         if (error instanceof RunAgain) await this.#prepareFor(error)
         else if (!wasRolledBack(error)) throw unavailable(error)
@@ -212,7 +239,8 @@ export class Tables {
         .execute((db) =>
           transactIn(db, write, {
             database: this.#database,
-            tables: this.#tables,
+            tables: new Map(this.#usable.map((table) => [table.mapping.type, table])),
+            isAside: (type) => this.#watch.has(type),
             runner: new RuleRunner(clock, maxWaitMs / 2),
             role,
             at,
@@ -231,6 +259,21 @@ export class Tables {
     }
   }
 
+  async #noteWrite({ ops }: Write, outcome: Outcome): Promise<void> {
+    if ('failure' in outcome) {
+      if (outcome.failure instanceof TypeUnavailable) await this.#noteFailure(outcome.failure)
+      return
+    }
+    if (outcome.draft) for (const { t } of ops) await this.#watch.wrote(t)
+  }
+
+  /** A write has failed because of its table. Finds out whether the table fits. */
+  async #noteFailure({ type, reason }: TypeUnavailable): Promise<void> {
+    if (reason === undefined) return
+    await this.#watch.check()
+    if (!this.#watch.has(type)) await this.#watch.setAside(type, 'writes', reason)
+  }
+
   #isCanceledTooOften(transaction: ClientTransaction | undefined): boolean {
     const key = keyOf(transaction)
     const times = (this.#canceled.get(key) ?? 0) + 1
@@ -243,11 +286,10 @@ export class Tables {
   async #prepareFor({ reason }: RunAgain): Promise<void> {
     if (reason === 'history') await this.#use([...this.#tables.values()])
     if (reason === 'tooMany') await this.#drainAll()
-  }
-
-  #inspectAll(ownerField: string): Promise<readonly MappedTable[]> {
-    const mappings = readMappings(this.#mappings, ownerField)
-    return Promise.all(mappings.map((mapping) => inspect(this.#database.followers, mapping)))
+    if (reason === 'unreadable') {
+      await this.#watch.check()
+      await this.#drainAll()
+    }
   }
 
   /** Writes to `tables` from now on, or only reads them if another mapping is attached. */
@@ -272,23 +314,49 @@ export class Tables {
 
   /** Records the queued changes. Resolves with whether there were any. */
   async #drainAll(): Promise<boolean> {
-    const tables = [...this.#tables.values()]
+    const tables = this.#usable
     const waiting = await waitingTypes(this.#database.followers, tables)
     const own = tables.filter(({ mapping }) => waiting.has(mapping.type))
     if (own.length === 0 || this.#isOlder) return false
     const keys = [...waiting.values()].reduce((sum, type) => sum + type.keys, 0)
     try {
-      if (keys > maxKeys || !(await this.#drainSmall(own))) await this.#drainInBulk(own)
+      await this.#drain(own, keys > maxKeys)
       return true
     } catch (error) {
-      if (!(error instanceof RunAgain)) throw error
-      await this.#prepareFor(error)
-      return this.#drainAll()
+      if (error instanceof RunAgain) {
+        await this.#prepareFor(error)
+        return this.#drainAll()
+      }
+      if (!isOfDatabase(error)) throw error
     }
+    // So that one row or one table does not keep the changes of the others from being recorded.
+    await this.#watch.check()
+    for (const table of own) {
+      if (this.#watch.has(table.mapping.type)) continue
+      await this.#drainOne(table).catch(async (error: unknown) => {
+        if (!isOfDatabase(error)) throw error
+        const reason = `Its changes cannot be recorded (${toError(error).message}).`
+        await this.#watch.setAside(table.mapping.type, 'table', reason, true)
+      })
+    }
+    return true
+  }
+
+  /** Records the queued changes of one table, whose rows may make statements fail. */
+  async #drainOne(table: MappedTable): Promise<void> {
+    const { followers } = this.#database
+    const bad = await badRowsOf(followers, table, 'waiting')
+    const waiting = await waitingTypes(followers, [table])
+    await this.#drain([table], (waiting.get(table.mapping.type)?.keys ?? 0) > maxKeys, bad)
+  }
+
+  /** Records the queued changes of `tables`, except for the fields of `bad` rows. */
+  async #drain(tables: readonly MappedTable[], isMany: boolean, bad: readonly BadRow[] = []): Promise<void> {
+    if (isMany || !(await this.#drainSmall(tables, bad))) await this.#drainInBulk(tables, bad)
   }
 
   /** Records the queued changes as frames. Resolves with `false` if there are too many. */
-  async #drainSmall(tables: readonly MappedTable[]): Promise<boolean> {
+  async #drainSmall(tables: readonly MappedTable[], bad: readonly BadRow[]): Promise<boolean> {
     const { clock, onWritten } = this.#options
     const { writers, notify, pageReads } = this.#database
     const tooMany = new RunAgain('tooMany')
@@ -300,7 +368,7 @@ export class Tables {
           .execute(async (db) => {
             const locked = await lockTables(db, tables)
             const position = await this.#lock(db)
-            const changed = await takeChanges(db, locked)
+            const changed = await takeChanges(db, locked, { bad })
             if (!changed) throw tooMany
             const at = clock.now()
             const stored = storedOf(changed, position.head, at)
@@ -320,7 +388,7 @@ export class Tables {
     })
   }
 
-  async #drainInBulk(tables: readonly MappedTable[]): Promise<void> {
+  async #drainInBulk(tables: readonly MappedTable[], bad: readonly BadRow[]): Promise<void> {
     const { migrators, notify, pageReads } = this.#database
     const count = await this.#inTurn(() =>
       migrators
@@ -331,7 +399,7 @@ export class Tables {
           if (locked.length === 0) return 0
           const position = await this.#lock(db)
           const types = locked.map(({ mapping }) => mapping.type)
-          const take = () => takeInBulk(db, locked)
+          const take = () => takeInBulk(db, locked, bad)
           const taken = await (pageReads ? pageReads.keepTypes(db, types, position.head + 1, take) : take())
           if (taken > 0) await sql`select ${notify}`.execute(db)
           return taken

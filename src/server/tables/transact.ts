@@ -23,17 +23,20 @@ import { readRecord } from '../log/sql/read.ts'
 import { refuseTooLarge, tooLarge } from '../log/sql/records.ts'
 import { readRemoved } from '../log/sql/removed.ts'
 import { type GroupResult, lockAndRead, store } from '../log/sql/write.ts'
+import { TypeUnavailable } from '../log/type-unavailable.ts'
 import { AssumedRole } from './assume-role.ts'
 import { changesBetween, type RecordState } from './compare.ts'
-import { lockTables, storedOf, tableIsLocked, takeChanges } from './drain.ts'
+import { type ChangedRecord, lockTables, storedOf, tableIsLocked, takeChanges } from './drain.ts'
 import type { MappedTable } from './inspect.ts'
 import { measureOwnChanges } from './own-changes.ts'
-import { type RefusalOptions, refuseHidden, rejectionOf } from './refuse-op.ts'
+import { isOfDatabase, type RefusalOptions, refuseHidden, rejectionOf, tableFaultOf } from './refuse-op.ts'
 import { checkKey, type RowOp, readRows, restoreRow, writeRow } from './write-row.ts'
 
 export interface TransactOptions {
   readonly database: Pick<SqlDatabase, 'notify' | 'history' | 'pageReads'>
   readonly tables: ReadonlyMap<string, MappedTable>
+  /** Whether the table of a type is set aside. */
+  readonly isAside: (type: string) => boolean
   readonly runner: RuleRunner
   /** The role under which the ops on attached tables run, if not under that of the service. */
   readonly role: DatabaseRole | undefined
@@ -55,6 +58,8 @@ export type RunAgainReason =
   | 'tooMany'
   /** The history has another name: perhaps another mapping was attached. */
   | 'history'
+  /** The queued changes cannot be read: perhaps a table does not fit any more, or a row cannot be read. */
+  | 'unreadable'
 
 /**
  * The transaction has to run again from the start: something that it has read has changed, or too many changes are
@@ -63,8 +68,8 @@ export type RunAgainReason =
 export class RunAgain extends Error {
   readonly reason: RunAgainReason
 
-  constructor(reason: RunAgainReason) {
-    super('The transaction has to run again.')
+  constructor(reason: RunAgainReason, options?: ErrorOptions) {
+    super('The transaction has to run again.', options)
     this.reason = reason
   }
 }
@@ -252,6 +257,7 @@ class Attempt {
 
   readonly #reader: ReadRecord = async (t, id) => {
     const table = this.#options.tables.get(t)
+    if (this.#options.isAside(t)) throw new TypeUnavailable(t)
     if (table) {
       const row = (await readRows(this.#db, table, [id], false)).get(id)
       return row && { ...row, sid: 0 }
@@ -267,19 +273,21 @@ class Attempt {
     const { transaction } = this.#write
     const rowOps = left.filter(({ op }) => tables.has(op.t))
     await this.#applyToRows(rowOps, ruling, read)
-    if (rowOps.length > 0) await this.#checkLengths(ruling.judge.maxRecordBytes ?? defaultRecordBytes)
+    const { maxRecordBytes = defaultRecordBytes } = ruling.judge
+    if (rowOps.length > 0) await orRunAgain(() => this.#checkLengths(maxRecordBytes))
     const rest = left.flatMap(({ op }) => (tables.has(op.t) ? [] : op))
     const locked = await this.#lock(rest)
     this.#locked = locked
     if (await this.#hasReadOther()) throw new RunAgain('changed')
-    const lockable = await lockTables(this.#db, [...tables.values()])
+    const lockable = await orRunAgain(() => lockTables(this.#db, [...tables.values()]))
     for (const { op } of rowOps) {
       const table = this.#tableOf(op)
       if (!lockable.includes(table)) throw tableIsLocked(table)
     }
     // Room for the transaction's own changes, which may be as many as fit, and for those of others.
-    const changed = await takeChanges(this.#db, lockable, 2)
+    const changed = await orRunAgain(() => takeChanges(this.#db, lockable, { times: 2 }))
     if (!changed) throw new RunAgain('tooMany')
+    await this.#refuseUnrecorded(rowOps, changed)
     const by = { caller: transaction?.caller, tx: transaction?.id }
     const rows = storedOf(changed, locked.position.head, at, { ...by, befores: this.#befores })
     const ruled = locked.tooLarge.size > 0 ? { judge: refuseTooLarge } : ruling
@@ -302,6 +310,18 @@ class Attempt {
     return { sid: others.sid, frames: [], records: [] }
   }
 
+  /** Refuses a write if a row has changed and no trigger has recorded it: nobody would see the change. */
+  async #refuseUnrecorded(rowOps: readonly RowOp[], changed: readonly ChangedRecord[]): Promise<void> {
+    const recorded = new Set(changed.map(({ t, id }) => rowKey(t, id)))
+    for (const { op } of rowOps) {
+      const key = rowKey(op.t, op.id)
+      if (recorded.has(key)) continue
+      const now = await this.#readRow(this.#tableOf(op), op.id)
+      const isSame = changesBetween(this.#befores.get(key), now?.owner === '' ? undefined : now).length === 0
+      if (!isSame) throw new TypeUnavailable(op.t, 'Its triggers have not recorded a write.')
+    }
+  }
+
   async #applyToRows(rowOps: readonly RowOp[], ruling: Ruling, read: ReadRecord): Promise<void> {
     if (rowOps.length === 0) return
     const befores = await this.#lockRows(rowOps)
@@ -319,21 +339,24 @@ class Attempt {
       const { after, changes } = ruling.judge(stored, prepared, befores.changed(op), copies)
       if (changes.length === 0) continue
       if (removed) {
-        const asCaller = <T>(run: () => Promise<T>) => this.#asCaller(index, run)
+        const asCaller = <T>(run: () => Promise<T>) => this.#asCaller(op.t, index, run)
         const restoring = { op: prepared, index }
-        await this.#refusing({ index }, () =>
+        await this.#refusing(op.t, { index }, () =>
           restoreRow(this.#db, table, restoring, after?.p ?? {}, asCaller),
         )
         continue
       }
       const outcome = { exists: before !== undefined, p: after?.p ?? {} }
-      const isWritten = await this.#asCaller(index, () =>
+      const isWritten = await this.#asCaller(op.t, index, () =>
         writeRow(this.#db, table, { op: prepared, index }, outcome),
       )
       if (!isWritten && this.#role) await this.#refuseHidden(table, { op: prepared, index }, before)
     }
     copies.checks.run()
-    await this.#asCaller(undefined, () => sql`set constraints all immediate`.execute(this.#db))
+    const [first] = rowOps
+    await this.#asCaller(first?.op.t ?? '', undefined, () =>
+      sql`set constraints all immediate`.execute(this.#db),
+    )
   }
 
   /** Throws a WriteRejectedError if what the rows have become is too long. */
@@ -349,10 +372,10 @@ class Attempt {
   }
 
   /** As {@link #refusing}, under the role of the caller if there is one. */
-  #asCaller<T>(index: number | undefined, run: () => Promise<T>): Promise<T> {
+  #asCaller<T>(t: string, index: number | undefined, run: () => Promise<T>): Promise<T> {
     const role = this.#role
-    if (!role) return this.#refusing({ index }, run)
-    return role.run(() => this.#refusing({ index, isOfCaller: true }, run))
+    if (!role) return this.#refusing(t, { index }, run)
+    return role.run(() => this.#refusing(t, { index, isOfCaller: true }, run))
   }
 
   /** Refuses an op that has written no row, unless a trigger has changed the record instead. */
@@ -382,7 +405,7 @@ class Attempt {
       const own = rowOps.filter(({ op }) => op.t === type)
       for (const each of own) checkKey(table, each)
       const ids = own.map(({ op }) => op.id)
-      const found = await this.#refusing({}, () => readRows(this.#db, table, ids, true))
+      const found = await this.#refusing(type, {}, () => readRows(this.#db, table, ids, true))
       for (const id of ids) {
         const row = found.get(id)
         if (row) rows.set(rowKey(type, id), row)
@@ -446,13 +469,27 @@ class Attempt {
     return rows[0]?.changed === true
   }
 
-  /** Runs a statement of an op. Throws a WriteRejectedError if the database refuses it for good. */
-  async #refusing<T>(options: RefusalOptions, run: () => Promise<T>): Promise<T> {
+  /**
+   * Runs a statement of an op on a record of the type `t`. Throws a WriteRejectedError if the database refuses it for
+   * good, and TypeUnavailable if that is not because of the op.
+   */
+  async #refusing<T>(t: string, options: RefusalOptions, run: () => Promise<T>): Promise<T> {
     try {
       return await run()
     } catch (error) {
+      const fault = tableFaultOf(error, options)
+      if (fault !== undefined) throw new TypeUnavailable(t, fault)
       throw rejectionOf(error, options) ?? error
     }
+  }
+}
+
+/** Runs a statement that reads queued changes. They may be of others, so a failure says nothing about the write. */
+async function orRunAgain<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    throw isOfDatabase(error) ? new RunAgain('unreadable', { cause: error }) : error
   }
 }
 

@@ -2,7 +2,7 @@ import { CompiledQuery, sql } from 'kysely'
 import { withDeadline } from '../../../base/deadline.ts'
 import { Emitter, type Unsubscribe } from '../../../base/emitter.ts'
 import type { Random } from '../../../base/environment.ts'
-import { isSyncError, toError, wrongOption } from '../../../base/errors.ts'
+import { isSyncError, NetworkError, toError, wrongOption } from '../../../base/errors.ts'
 import { Timer } from '../../../base/timer.ts'
 import type { TxOp } from '../../../protocol/tx.ts'
 import type { TableCheck } from '../../tables/check-tables.ts'
@@ -15,6 +15,7 @@ import type {
   Delta,
   Judge,
   ListedRecord,
+  LogFault,
   LogRead,
   OnCommitted,
   Position,
@@ -29,6 +30,7 @@ import { Mutex } from '../mutex.ts'
 import { toRejection } from '../rejection.ts'
 import { forgetEveryMs, type Retention, verdictHorizonOf } from '../retention.ts'
 import { maxRulesMs, RuleRunner } from '../rules.ts'
+import { TypeUnavailable } from '../type-unavailable.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import type { Outcome, Write } from './group.ts'
 import { forgetIn, readKeys, readOwners, readPage } from './list.ts'
@@ -146,7 +148,10 @@ export class KyselyLog implements SqlLog {
   }
 
   async write(ops: readonly TxOp[], judge: Judge, onCommitted?: OnCommitted): Promise<number> {
-    const outcome = await this.#do({ ops, judge, onCommitted })
+    const outcome = await this.#do({ ops, judge, onCommitted }).catch((error: unknown) => {
+      if (!(error instanceof TypeUnavailable)) throw error
+      throw new NetworkError('unreachable', error.message, { cause: error })
+    })
     if ('failure' in outcome) throw outcome.failure
     if (!outcome.draft) throw outcome.thrown
     return outcome.draft.sid
@@ -207,6 +212,10 @@ export class KyselyLog implements SqlLog {
     if (this.#failing) await this.#database.writers.transaction().execute(tryLock)
     this.#failing = false
     return readPosition(this.#database.followers, this.#database)
+  }
+
+  faults(): readonly LogFault[] {
+    return this.#tables.faults
   }
 
   onHint(listener: (written?: WriteResult) => void): Unsubscribe {

@@ -7,6 +7,7 @@ import type {
   Judge,
   ListedRecord,
   Log,
+  LogFault,
   OnCommitted,
   Position,
   RecordKey,
@@ -23,6 +24,8 @@ export class LazyLog implements Log {
   readonly #ownerField: string
   #log: Promise<Log> | undefined
   #claimed: Promise<Log> | undefined
+  /** The log, once it is open. */
+  #opened: Log | undefined
   #closed = false
 
   /** If `log` is open already, `close` closes it even if it was never used. */
@@ -76,6 +79,10 @@ export class LazyLog implements Log {
     return (await this.#ready()).position()
   }
 
+  faults(): readonly LogFault[] {
+    return this.#opened?.faults?.() ?? []
+  }
+
   onHint(listener: (written?: WriteResult) => void): Unsubscribe {
     let undo: Unsubscribe | undefined
     let isUndone = false
@@ -117,6 +124,7 @@ export class LazyLog implements Log {
       throw error
     })
     const log = await this.#log
+    this.#opened = log
     await log.claim?.(this.#ownerField)
     return log
   }

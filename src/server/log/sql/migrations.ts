@@ -128,6 +128,20 @@ const migrations: Readonly<Record<string, Migration>> = {
       await sql`alter table instep_state add column bulk bigint not null default 0`.execute(db)
     },
   },
+  '9': {
+    async up(db) {
+      // See src/server/tables/aside.ts.
+      await sql`
+        create table instep_aside (
+          t text collate "C" not null,
+          kind text not null,
+          id text collate "C" not null,
+          reason text not null,
+          due timestamptz not null,
+          primary key (t, kind, id)
+        )`.execute(db)
+    },
+  },
 }
 
 /** Migrates the tables to the newest version. Several processes may do so at once. */

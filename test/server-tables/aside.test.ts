@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { openSqlLog } from '../../src/server/index.ts'
+import { ownPostgres } from '../support/own-postgres.ts'
+import { kinds, openTeam, type Team, tables } from './team.ts'
+
+/* A table that no longer fits is set aside: its last rows stay, nothing is accepted for it, and everything else goes on. */
+
+const postgres = ownPostgres()
+const soon = { timeout: 10_000, interval: 100 }
+
+/** How a table stops to fit, and how it fits again. */
+const faults: readonly [
+  what: string,
+  breaking: readonly string[],
+  mending: readonly string[],
+  message: RegExp,
+][] = [
+  [
+    'a renamed column',
+    ['alter table issues rename title to headline'],
+    ['alter table issues rename headline to title'],
+    /names the column `title`, which issues does not have/,
+  ],
+  [
+    'a dropped column',
+    ['alter table issues drop column size'],
+    ['alter table issues add column size int'],
+    /names the column `size`/,
+  ],
+  [
+    'a renamed table',
+    ['alter table issues rename to tickets'],
+    ['alter table tickets rename to issues'],
+    /names the table issues, which does not exist/,
+  ],
+  [
+    'a table that has taken its name',
+    ['alter table issues rename to tickets', 'create table issues (like tickets including all)'],
+    ['drop table issues', 'alter table tickets rename to issues'],
+    /triggers are missing or disabled/,
+  ],
+  [
+    'disabled triggers',
+    ['alter table issues disable trigger user'],
+    ['alter table issues enable trigger user', ...always('issues')],
+    /triggers are missing or disabled/,
+  ],
+]
+
+function always(table: string): readonly string[] {
+  const names = ['insert', 'update', 'delete', 'truncate']
+  return names.map((name) => `alter table ${table} enable always trigger instep_${name}`)
+}
+
+describe.each(kinds)('on %s', (kind) => {
+  let team: Team
+  const lines: string[] = []
+  let ids = 0
+
+  beforeAll(async () => {
+    const note = (message: string, details?: object) =>
+      void lines.push(`${message} ${JSON.stringify(details)}`)
+    const logger = { debug() {}, info: note, warn: note, error: note }
+    team = await openTeam(kind, { postgres, name: 'aside', log: { logger }, service: { logger } })
+    await team.service.ready()
+    await team.run("insert into issues (id, team_id, title) values ('a', 'red', 'One')")
+    await vi.waitFor(async () => expect(await titles()).toEqual({ a: 'One' }), soon)
+  })
+
+  afterAll(() => team.close())
+
+  const titles = async () => {
+    const rows = await team.rows('ann')
+    return Object.fromEntries(rows.filter(({ t }) => t === 'Issue').map(({ id, p }) => [id, p.title]))
+  }
+  const health = async () => (await team.service.fetch(new Request('https://sync.test/healthz'))).text()
+  const update = (title: string) => ({ op: 'u', t: 'Issue', id: 'a', p: { title } })
+  const send = (op: object, id?: string) => {
+    ids += 1
+    return team.send('ann', [op], { id: id ?? `aside-${kind}-${ids}` })
+  }
+  const isUnavailable = { error: { code: 'type_unavailable' }, retryAfter: expect.any(Number) }
+
+  test.each(faults)('%s sets the table aside, and nothing else', async (what, breaking, mending, message) => {
+    lines.length = 0
+    const before = await titles()
+    await team.run(...breaking)
+    await expect.poll(health, soon).toBe('{"status":"degraded"}')
+    expect(lines.join('\n')).toContain('Issue')
+    expect(await titles()).toEqual(before)
+    expect(await send(update('Lost'), `first ${what}`)).toMatchObject(isUnavailable)
+    const note = { op: 'i', t: 'Note', id: what, p: { teamId: 'red', text: what } }
+    expect(await send(note)).toMatchObject({ sid: expect.any(Number) })
+    const checks = await team.log.checkTables('teamId')
+    expect(checks.map(({ type, fault = '' }) => [type, fault])).toEqual([
+      ['Comment', ''],
+      ['Issue', expect.stringMatching(message)],
+    ])
+
+    await team.run(...mending)
+    await team.run(`update issues set title = '${what}' where id = 'a'`)
+    await expect.poll(titles, soon).toEqual({ a: what })
+    await expect.poll(health, soon).toBe('{"status":"ok"}')
+    expect(await send(update('Later'), `first ${what}`)).toMatchObject({ sid: expect.any(Number) })
+  })
+
+  test('what changed while the table was aside reaches clients as frames', async () => {
+    await team.run('alter table issues disable trigger user')
+    await expect.poll(health, soon).toBe('{"status":"degraded"}')
+    await team.run("update issues set title = 'Meanwhile' where id = 'a'")
+    const since = await team.position()
+    await team.run('alter table issues enable trigger user', ...always('issues'))
+    await expect.poll(health, soon).toBe('{"status":"ok"}')
+    await expect
+      .poll(() => team.frames('ann', since), soon)
+      .toMatchObject([{ op: 'u', id: 'a', p: { title: 'Meanwhile' } }])
+  })
+
+  test('a write that no trigger records is not accepted', async () => {
+    await team.run('alter table issues disable trigger instep_update')
+    const result = await send(update('Unseen'), 'unrecorded')
+    const [row] = await team.run("select title from issues where id = 'a'")
+    expect(result).toMatchObject(isUnavailable)
+    expect(row?.title).not.toBe('Unseen')
+    await team.run(...always('issues'))
+    await expect.poll(health, soon).toBe('{"status":"ok"}')
+    expect(await send(update('Seen'), 'unrecorded')).toMatchObject({ sid: expect.any(Number) })
+    expect(await titles()).toEqual({ a: 'Seen' })
+  })
+
+  test('a broken trigger of the application is no verdict, and its table is named until it works', async () => {
+    lines.length = 0
+    await team.run(
+      `create function broken() returns trigger language plpgsql as
+        $$ begin perform nowhere from issues; return new; end $$`,
+      'create trigger broken before update on issues for each row execute function broken()',
+    )
+    expect(await send(update('Broken'), 'broken')).toMatchObject(isUnavailable)
+    expect(lines.join('\n')).toMatch(/Issue.*42703/)
+    expect(await health()).toBe('{"status":"degraded"}')
+    const [, issue] = await team.log.checkTables('teamId')
+    expect(issue?.fault).toMatch(/42703/)
+    const comment = { op: 'd', t: 'Comment', id: '7' }
+    expect(await send(comment)).toMatchObject({ sid: expect.any(Number) })
+    await team.run('drop trigger broken on issues')
+    expect(await send(update('Mended'), 'broken')).toMatchObject({ sid: expect.any(Number) })
+    expect(await health()).toBe('{"status":"ok"}')
+  })
+
+  test('a client without the extension gets 503 for the request', async () => {
+    await team.run('alter table issues rename title to headline')
+    await expect.poll(health, soon).toBe('{"status":"degraded"}')
+    await expect(team.send('ann', [update('Lost')], { id: 'old' }, { features: undefined })).rejects.toThrow(
+      /^503/,
+    )
+    await team.run('alter table issues rename headline to title')
+    await expect.poll(health, soon).toBe('{"status":"ok"}')
+  })
+
+  test('a service starts while a table does not fit, with the table set aside', async () => {
+    if (kind === 'PGlite') return
+    await team.run('alter table issues rename title to headline')
+    const [{ name = '' } = {}] = await team.run('select current_database() as name')
+    const log = await openSqlLog(await postgres.database(String(name)), { tables })
+    await log.claim('teamId')
+    expect(log.faults?.()).toMatchObject([{ type: 'Issue' }])
+    await log.close()
+    await team.run('alter table issues rename headline to title')
+    await expect.poll(health, soon).toBe('{"status":"ok"}')
+  })
+})
