@@ -245,7 +245,7 @@ export class TransactionMaker implements TransactionHost, UndoHost {
       version: models.version,
       caller: this.#options.callerCheck.caller,
       retryOf: rejected?.id,
-      undoes: undoes?.id,
+      undoes: undoes?.id ?? (rest.isUndo ? old?.record.undoes : undefined),
     }
     const transaction = new LocalTransaction(
       record,

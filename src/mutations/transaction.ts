@@ -24,6 +24,8 @@ export interface Transaction {
   readonly rejection: RejectedError | undefined
   /** The id of the rejected transaction that this one replaces. */
   readonly retryOf: string | undefined
+  /** The id of the transaction that this one undoes; a redo undoes an undo. */
+  readonly undoOf: string | undefined
   /** The records that the transaction changes: before the change, after it, and as the server last sent them. */
   readonly records: readonly TouchedRecord[]
   /**
@@ -127,6 +129,10 @@ export class LocalTransaction implements Transaction {
 
   get retryOf(): string | undefined {
     return this.#record.retryOf
+  }
+
+  get undoOf(): string | undefined {
+    return this.#record.undoes
   }
 
   get state(): TransactionState['name'] {

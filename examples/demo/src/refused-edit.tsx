@@ -17,6 +17,7 @@ export function RefusedEdit({ edit }: { readonly edit: Transaction }) {
   return (
     <article aria-label={edit.label}>
       <p role="alert">
+        {edit.undoOf && 'Undo of '}
         <strong>{edit.label}</strong> was refused: {describeReason(edit)}
       </p>
       {/* The buttons stay visible within this element, so they do not cover the name of another edit. */}
