@@ -74,6 +74,8 @@ export class Acknowledgements implements SenderListener {
    * have left them on the disk.
    */
   readonly #shownOthers = new Map<string, number>()
+  /** Refused undos that are made again once the data shows why. Until then, nobody hears that they were refused. */
+  readonly #toRemake = new WeakMap<LocalTransaction, RejectedError>()
   /** Transactions whose current state is to be written to the disk. */
   readonly #toStore = new Set<LocalTransaction>()
   readonly #ownFrames = new OwnFrames()
@@ -198,8 +200,13 @@ export class Acknowledgements implements SenderListener {
   }
 
   rejected(transaction: LocalTransaction, error: RejectedError, sid: number): void {
-    // Later transactions on the same records no longer have to wait for this one.
-    this.#options.rollback.reject(transaction, error, sid)
+    if (isOvertaken(transaction, error)) {
+      this.#toRemake.set(transaction, error)
+      this.#options.outbox.results.add(transaction, sid)
+    } else {
+      // Later transactions on the same records no longer have to wait for this one.
+      this.#options.rollback.reject(transaction, error, sid)
+    }
     this.#awaitEcho(Number.NEGATIVE_INFINITY)
   }
 
@@ -303,6 +310,13 @@ export class Acknowledgements implements SenderListener {
     for (const transaction of outbox.results.shownAt('rejected', sid, results)) {
       outbox.results.remove(transaction)
       this.#toReport.add(transaction)
+    }
+    for (const transaction of outbox.results.shownAt('sending', sid, results)) {
+      const error = this.#toRemake.get(transaction)
+      this.#toRemake.delete(transaction)
+      outbox.results.remove(transaction)
+      const isLoaded = transaction.record.ops.every(({ t }) => this.#options.replica.rows.has(t))
+      if (error) this.#options.rollback.reject(transaction, error, isLoaded ? undefined : sid)
     }
     this.loaded()
   }
@@ -429,6 +443,15 @@ export class Acknowledgements implements SenderListener {
     this.#toStore.add(transaction)
     this.#storing.within(storeMs)
   }
+}
+
+/** The maximum number of tries of an undo or a redo that conflicts with changes of others. */
+const maxTries = 3
+
+/** Whether a refused transaction is an undo or a redo of records that somebody else has changed, and is made again. */
+export function isOvertaken({ record }: LocalTransaction, { reason }: RejectedError): boolean {
+  const isConflict = reason === 'conflict' || reason === 'not_found' || reason === 'exists'
+  return record.isUndo === true && isConflict && (record.replaces?.length ?? 0) < maxTries - 1
 }
 
 function endsOf(records: Iterable<OutboxRecord>): readonly OutboxEnd[] {

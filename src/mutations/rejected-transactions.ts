@@ -2,6 +2,7 @@ import type { Clock } from '../base/environment.ts'
 import type { ErrorReporter } from '../base/error-reporter.ts'
 import { ConfigurationError, toSyncError } from '../base/errors.ts'
 import { isWithin } from '../base/is-within.ts'
+import { isOvertaken } from './acknowledgements.ts'
 import type { Draft, Mutator } from './draft.ts'
 import { tryAgain } from './inverse.ts'
 import type { Outbox } from './outbox.ts'
@@ -142,8 +143,11 @@ export class RejectedTransactions {
   #undone(transaction: LocalTransaction): Draft | undefined {
     const { maker } = this.#options
     if (maker.undoesRejected(transaction)) return { ops: [], before: [] }
+    const { rejection } = transaction
     const isLost =
-      isOvertaken(transaction) || maker.undoesRewritten(transaction) || this.#isUnknown(transaction)
+      (rejection && isOvertaken(transaction, rejection)) ||
+      maker.undoesRewritten(transaction) ||
+      this.#isUnknown(transaction)
     return isLost ? maker.undoAgain(transaction) : undefined
   }
 
@@ -184,10 +188,4 @@ export class RejectedTransactions {
     if (transaction?.state === 'rejected') return transaction
     throw new ConfigurationError('id', `The outbox has no rejected transaction ${id}.`)
   }
-}
-
-/** Whether the transaction is an undo or a redo of records that somebody else has changed. */
-function isOvertaken({ record, rejection }: LocalTransaction): boolean {
-  const reason = record.isUndo && rejection?.reason
-  return reason === 'conflict' || reason === 'not_found' || reason === 'exists'
 }

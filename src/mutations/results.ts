@@ -38,7 +38,11 @@ export class Results {
   }
 
   /** Transactions whose result the data shows once it is confirmed up to `sid`, by a fetch that began at `count`. */
-  shownAt(state: 'accepted' | 'rejected', sid: number, count: number): readonly LocalTransaction[] {
+  shownAt(
+    state: 'sending' | 'accepted' | 'rejected',
+    sid: number,
+    count: number,
+  ): readonly LocalTransaction[] {
     return [...this.#unshown].flatMap(([one, result]) =>
       one.state === state && (result.sid <= sid || result.count <= count) ? [one] : [],
     )

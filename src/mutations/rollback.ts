@@ -169,10 +169,13 @@ export class Rollback {
     if (rejections.length === 0) return
     const { outbox, optimisticUpdates, log, reporter, listener } = this.#options
     const rejected = optimisticUpdates.reject(rejections)
-    // A listener may already have retried some of them.
-    const kept = rejected.filter(({ state }) => state === 'rejected')
+    let kept: readonly LocalTransaction[] = []
     log
-      .change({ keep: kept.map(({ record }) => record) })
+      .change(() => {
+        // Some may have been written again already.
+        kept = rejected.filter(({ state }) => state === 'rejected')
+        return { keep: kept.map(({ record }) => record) }
+      })
       .then((written) => {
         optimisticUpdates.place(kept, written)
         const isOver = (entry: OutboxEntry | undefined) => entry !== undefined && isEnd(entry)
