@@ -89,6 +89,7 @@ export class Device {
     this.clock = server.clock
     this.machineClock = new JumpingClock(this.clock)
     this.mock = server.device()
+    this.disk.beforeRefusal = plan.refusedWrite
     this.disk.onRefused = () => {
       this.storeFineSince = undefined
     }

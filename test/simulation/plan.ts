@@ -166,6 +166,12 @@ const modes = {
     ] as const),
     ...mishaps,
   ],
+  // Of the first write transactions of the store, one is refused.
+  'first writes': [
+    ...([...writes, ...elsewhere, 'close', 'open', 'cut', 'somebody else signs in'] as const),
+    ['cut', 'update', 'close', 'somebody else signs in', 'cut', 'open'],
+    ['cut', 'insert', 'close', 'somebody else signs in', 'cut', 'open'],
+  ],
   'bare server': [
     ...([...writes, ...undoing, ...undoing, ...elsewhere, 'show', 'cut', 'crash', 'open', 'trim'] as const),
     ['update', 'undo'],
@@ -217,6 +223,8 @@ export interface Plan {
   readonly undoesInSteps: boolean
   /** Whether the service refuses all writes to one of the records. */
   readonly refuses: boolean
+  /** The number of the write transaction that each device's store refuses, from 0. */
+  readonly refusedWrite: number | undefined
   /** How long each store transaction takes before and after it, in ms. */
   readonly storeMs: number
   /** Whether a last backup is put back before the last restart. */
@@ -259,7 +267,11 @@ export function planOf(seed: number, mode: Mode = families.tabs[seed % families.
   const numbers = Array.from({ length: count }, (_, index) => index)
   // A tab without data would take whoever answers first for its user.
   const opened =
-    rarely() && mode !== 'other user' ? [] : dice.roll(2) === 0 ? numbers : [...numbers].reverse()
+    rarely() && mode !== 'other user' && mode !== 'first writes'
+      ? []
+      : dice.roll(2) === 0
+        ? numbers
+        : [...numbers].reverse()
   const steps: Step[] = []
   const isHour = mode === 'hour'
   const waits = isHour
@@ -272,7 +284,8 @@ export function planOf(seed: number, mode: Mode = families.tabs[seed % families.
       steps.push({ what, tab, id, n: dice.roll(1_000), ms: dice.pick(waits) })
     }
   }
-  return { ...plan, opened, steps, ...serverOf(mode, dice) }
+  const refusedWrite = mode === 'first writes' ? dice.roll(10) : undefined
+  return { ...plan, opened, steps, refusedWrite, ...serverOf(mode, dice) }
 }
 
 const plainServer = {
@@ -331,6 +344,7 @@ export function told(options: Partial<Omit<Plan, 'steps'>>, steps: readonly stri
     opened: [],
     undoesInSteps: false,
     refuses: false,
+    refusedWrite: undefined,
     storeMs: 0,
     endsRestored: false,
     ...plainServer,

@@ -136,6 +136,8 @@ const happenings: Record<Deed, (moment: Moment) => unknown> = {
   'somebody else signs in': ({ simulation, index }) => {
     const device = simulation.device(index)
     device.signedIn = device.signedIn === 'ada' ? 'ben' : 'ada'
+    // A tab that cannot open the store has no data, and takes whoever answers first for its user.
+    device.disk.beforeRefusal = undefined
     simulation.tell(`${device.signedIn} signs in on the ${device.name} device`)
   },
 }
