@@ -196,6 +196,7 @@ export type Mode = keyof typeof modes
 export const families = {
   tabs: ['tabs', 'undo', 'store', 'server', 'all', 'other user', 'pages'],
   network: ['network', 'other server', 'network', 'other server', 'hour'],
+  bare: ['bare server', 'bare server', 'first writes'],
 } as const satisfies Record<string, readonly Mode[]>
 
 /** Those in which the server and its line never fail, but for a device without a network. */

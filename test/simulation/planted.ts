@@ -18,7 +18,7 @@ export interface PlantedBug {
   readonly changes: readonly Change[]
 }
 
-/** Each opens a hole that a sentence on leader, tabs, numbers, credentials or signing out closes (docs/tabs.md). */
+/** Each opens a hole that a sentence on leader, tabs, numbers, credentials, signing out or undoing closes (docs/tabs.md, docs/writing.md). */
 export const planted: readonly PlantedBug[] = [
   {
     hole: 'a request goes out before the disk knows that its transactions are being sent',
@@ -274,6 +274,47 @@ export const planted: readonly PlantedBug[] = [
         file: 'src/engine/following.ts',
         from: 'isFromLeader && !isAsking',
         to: 'isFromLeader',
+      },
+    ],
+  },
+  {
+    hole: 'an undo looks for its frames only by the name of the transaction',
+    mode: 'bare server',
+    within: 60,
+    changes: [
+      {
+        file: 'src/mutations/acknowledgements.ts',
+        from: 'return this.#ownFrames.effectsOf(transaction, sid)',
+        to: 'return undefined',
+      },
+      {
+        file: 'src/mutations/optimistic-updates.ts',
+        from: 'return wasSent && isContained(opsOn(record.ops, key), images.get(key), p) ? image : { t, id, p }',
+        to: 'return { t, id, p }',
+      },
+    ],
+  },
+  {
+    hole: 'a transaction that no frame names is taken back by what it showed',
+    mode: 'bare server',
+    within: 150,
+    changes: [
+      {
+        file: 'src/mutations/acknowledgements.ts',
+        from: 'if (hasTx || isNamed) return this.#named.has(transaction) ? undefined : []',
+        to: '',
+      },
+    ],
+  },
+  {
+    hole: 'an undo that finds nothing to take back says that its transaction was never sent',
+    mode: 'undo',
+    within: 80,
+    changes: [
+      {
+        file: 'src/mutations/transaction-maker.ts',
+        from: 'if (written.ops.length === 0) return false',
+        to: 'if (written.ops.length === 0) return undefined',
       },
     ],
   },

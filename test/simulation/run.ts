@@ -48,7 +48,7 @@ export async function run(plan: Plan, onAdvance?: (simulation: Simulation) => vo
     await heal(simulation)
     await look(simulation)
     const stored = await server.rows('ada')
-    if (plan.bare) oracle.undos.check(new Map(stored.map(({ id, p }) => [id, rowOf(p)])))
+    oracle.undos.check(new Map(stored.map(({ id, p }) => [id, rowOf(p)])))
     if (oracle.faults.length > 0) return { faults: oracle.faults, story }
     await restart(simulation)
   } catch (error) {
