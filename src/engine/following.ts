@@ -1,6 +1,6 @@
 import { Deferred } from '../base/deferred.ts'
 import type { Environment } from '../base/environment.ts'
-import { type SyncError, toSyncError } from '../base/errors.ts'
+import { StorageError, type SyncError, toSyncError } from '../base/errors.ts'
 import { Timer } from '../base/timer.ts'
 import type { Disk } from '../persistence/disk.ts'
 import type { OutboxNews } from '../persistence/outbox.ts'
@@ -99,6 +99,8 @@ export class Following {
   #count = 0
   #answers: Promise<number> | undefined
   #onLeft: () => unknown = () => {}
+  /** Called when the leader has said where it is. */
+  #onLeader = () => {}
 
   constructor(options: FollowingOptions) {
     const { environment, name, version, listener } = options
@@ -222,6 +224,17 @@ export class Following {
     this.#channel.post({ type: 'status', status: shareStatus(this.#postedStatus) })
   }
 
+  /** Lets the leader delete its data, to make room for transactions. Resolves once it has, or after `answerMs`. */
+  async askForRoom(): Promise<void> {
+    if (!this.#leader) return
+    const answered = new Deferred<void>()
+    const cancel = this.#options.environment.clock.after(answerMs, () => answered.resolve())
+    this.#onLeader = () => answered.resolve()
+    this.#channel.post({ type: 'room' })
+    await answered.promise
+    cancel()
+  }
+
   /** Stops following a leader whose stored data cannot be read. */
   fail(): void {
     // The next message of this leader would make the tab follow and fail again.
@@ -299,6 +312,7 @@ export class Following {
         return
       case 'lead':
         this.#onLead(message.lead, from, version === this.#options.version)
+        this.#onLeader()
         return
       case 'delta':
         if (isFromLeader) feed.hear({ kind: 'delta', delta: message.delta })
@@ -319,6 +333,9 @@ export class Following {
         return
       case 'resume':
         if (isRunning()) listener.resume(message.token)
+        return
+      case 'room':
+        if (disk.leads) void disk.makeRoom(noRoom()).then(() => this.announce())
         return
       case 'sign-out':
         listener.signedOut()
@@ -387,4 +404,8 @@ export class Following {
     this.#syncs.get(n)?.(error)
     this.#syncs.delete(n)
   }
+}
+
+function noRoom(): StorageError {
+  return new StorageError('quota', 'There is no room on the device for the writes of another tab.')
 }

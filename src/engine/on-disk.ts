@@ -28,6 +28,7 @@ export function onDisk(parts: Parts): DiskListener {
       parts.mutations.acknowledgements.ended(ends)
       parts.following.postOutbox(ends)
     },
+    roomNeeded: () => parts.following.askForRoom(),
     storeAgain() {
       parts.mutations.transactions.storeAgain()
       parts.mutations.acknowledgements.endAgain()

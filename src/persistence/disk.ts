@@ -42,6 +42,8 @@ export interface DiskListener {
   ended(ends: readonly OutboxEnd[]): void
   /** The user has signed out, in another client: see `Database.signOut`. May be called more than once. */
   signedOut(): void
+  /** A client that does not lead has no room for a transaction. Resolves once the leader has made room, if it does. */
+  roomNeeded(): Promise<void>
   /** Transactions that the disk refused may fit now: write them again. */
   storeAgain(): void
   /** The stored data is missing or cannot be continued: only a snapshot helps. */
@@ -119,11 +121,7 @@ export class Disk {
       onAgain: () => listener.storeAgain(),
       database: () => this.database,
       openAfter: (database, failure) => this.#opener.openAfter(database, failure),
-      onDrop: (failure) => {
-        this.#checkpointer.abort()
-        this.#recorder.suspend(failure)
-        this.#dropFailure = failure
-      },
+      makeRoom: (failure) => (this.#leads ? this.makeRoom(failure) : listener.roomNeeded()),
       onChange: report,
     })
     this.#retry = new Timer(clock, () => {
@@ -248,6 +246,14 @@ export class Disk {
   lose(failure?: SyncError): void {
     this.#recorder.suspend(failure)
     this.#listener.lost()
+  }
+
+  /** Drops the data because of `failure`, to make room for transactions. Never rejects. */
+  async makeRoom(failure: SyncError): Promise<void> {
+    this.#checkpointer.abort()
+    this.#recorder.suspend(failure)
+    this.#dropFailure = failure
+    await this.database.drop().catch(() => {})
   }
 
   /** Runs `store`, which replaces the data in `database` and resolves with its error, if it fails. */

@@ -13,8 +13,8 @@ export interface OutboxDiskOptions {
   readonly database: () => Database
   /** Resolves with whether another database is open instead of `database`, which failed with `failure`. */
   openAfter(database: Database, failure: SyncError): Promise<boolean>
-  /** The data is about to be dropped because of `failure`, to make room for a transaction. */
-  onDrop(failure: SyncError): void
+  /** Drops the data because of `failure`, to make room for a transaction. Resolves once that is done; never rejects. */
+  makeRoom(failure: SyncError): Promise<void>
   /** `refused` has changed. */
   onChange(): void
   /** A change that was refused may fit now: write it again. */
@@ -90,17 +90,13 @@ export class OutboxDisk {
   }
 
   async #makeRoomFor(change: OutboxChange, isAgain: boolean): Promise<OutboxWritten> {
-    const { database, onDrop } = this.#options
+    const { database, makeRoom } = this.#options
     try {
       return await database().outbox.write(change, isAgain)
     } catch (error) {
       const failure = toStorageError(error)
       if (failure.code !== 'quota') throw failure
-      onDrop(failure)
-      // A client that does not lead cannot drop the data. The write below then fails again, with the error to report.
-      await database()
-        .drop()
-        .catch(() => {})
+      await makeRoom(failure)
       return await database().outbox.write(change, true)
     }
   }

@@ -37,6 +37,7 @@ export type TabMessage<Status> =
   | { readonly type: 'sync'; readonly n: number }
   | { readonly type: 'synced'; readonly to: string; readonly n: number; readonly error?: SharedError }
   | { readonly type: 'resume'; readonly token?: string | undefined }
+  | { readonly type: 'room' }
   | { readonly type: 'sign-out' }
   | { readonly type: 'left' }
 

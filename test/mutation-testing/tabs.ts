@@ -24,6 +24,14 @@ export const tabs: readonly Mutation[] = [
     to: '',
   },
   {
+    invariant: 33,
+    test: troubles,
+    name: 'invariant 33: without room beside the data, a write in the %s is durable: the data makes room for it',
+    file: 'src/engine/on-disk.ts',
+    from: 'parts.following.askForRoom()',
+    to: 'Promise.resolve()',
+  },
+  {
     invariant: 68,
     test: troubles,
     name: 'invariant 68: the write of a tab that is killed before it sends a message is sent within 10 s',

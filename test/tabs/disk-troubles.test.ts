@@ -1,4 +1,4 @@
-import { memoryStore, type Store } from 'instep'
+import { memoryStore, StorageError, type Store } from 'instep'
 import { describe, expect, test } from 'vitest'
 import { perOrigin } from '../support/per-origin.ts'
 import { around, writesOutbox } from '../support/watching-store.ts'
@@ -150,3 +150,29 @@ describe('tabs whose database is deleted on purpose', () => {
     await server.close()
   })
 })
+
+test.each(['leader', 'follower'] as const)(
+  'invariant 33: without room beside the data, a write in the %s is durable: the data makes room for it',
+  async (who) => {
+    let isFull = false
+    const store = around(durable(), async (options, run) => {
+      const isAdding = writesOutbox(options) && !options.tables.includes('pages')
+      if (isFull && isAdding) throw new StorageError('quota', 'The disk is full.')
+      const result = await run()
+      // The data is gone, and leaves its room.
+      if (options.mode === 'write' && options.tables.includes('pages')) isFull = false
+      return result
+    })
+    const { server, device, open } = await browser({ store })
+    const [follower, leader] = [await open(), await open()]
+    device.disconnect()
+    await server.clock.advance(1_000)
+    isFull = true
+    const written = (who === 'leader' ? leader : follower).client.mutate(insert('i1'))
+    expect(await server.clock.until(written.durable.then(() => 'durable'))).toBe('durable')
+    device.reconnect()
+    await server.clock.advance(60_000)
+    expect((await server.rows('ada')).map(({ id }) => id)).toEqual(['i0', 'i1'])
+    await server.close()
+  },
+)
