@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import type { Authorize, Prepare } from '../../src/server/index.ts'
 import { ownServer } from '../support/own-server.ts'
-import { oneNote, rewriting } from '../support/test-backend.ts'
+import { newDevice, oneNote, rewriting } from '../support/test-backend.ts'
 
 /** Says who has written a note first and last; a client may not say it. */
 const stamp: Prepare = (op, { before, caller, now }) => {
@@ -132,14 +132,22 @@ describe('undo at a server that sets fields, which no client may set,', () => {
 })
 
 test('an undo sends all fields to a server that does not know `restores`', async () => {
-  const { backend, client } = await oneNote()
+  const { backend, device } = newDevice()
+  await backend.insert('1', { title: 'Milk', n: 1 })
   backend.intercept = rewriting('tx', (body) => ({ ...body, features: ['was'] }))
   backend.push = (message, send) => send('hello' in message ? { hello: { sid: backend.head } } : message)
-  client.mutate((m) => m.delete('Note', '1'))
-  await backend.clock.advance(1_000)
+  const client = await device.live()
+  await backend.clock.until(client.mutate((m) => m.delete('Note', '1')).synced)
+  const sent: string[] = []
+  const intercept = backend.intercept
+  backend.intercept = async (request, pass) => {
+    if (request.url.endsWith('/tx')) sent.push(await request.clone().text())
+    return intercept(request, pass)
+  }
   await backend.clock.until(client.undo())
-  await backend.clock.advance(1_000)
+  await backend.clock.advance(10_000)
   expect(await backend.rows()).toEqual({ 1: { title: 'Milk', n: 1 } })
+  expect(sent.join()).not.toContain('restores')
 })
 
 test('an undo brings a record back that the server no longer has, with the fields that the client had', async () => {
