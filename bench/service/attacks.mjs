@@ -55,11 +55,13 @@ export const attacks = {
         headers: { Authorization: `Bearer ${token}` },
       })
       sockets.push(socket)
-      socket.once('open', () => socket._socket.pause())
-      const answer = await Promise.race([
-        once(socket, 'open').then(() => 'opened'),
-        once(socket, 'error').then(([{ message }]) => message),
-      ])
+      const answer = await new Promise((resolve) => {
+        socket.on('error', ({ message }) => resolve(message))
+        socket.once('open', () => {
+          socket._socket.pause()
+          resolve('opened')
+        })
+      })
       count(answer)
     }
     await together(2_000, open)
