@@ -100,7 +100,7 @@ function Project({ project, userId }: { readonly project: Row<'Project'>; readon
   const projectId = Number(project.id)
   const issues = useLiveQuery('Issue', { where: { projectId }, orderBy: [['number', 'desc']] })
   const open = useLiveQuery('Issue', { where: { projectId, status: 'open' } }).length
-  const hours = Math.round(100 * issues.reduce((sum, issue) => sum + (issue.hours ?? 0), 0)) / 100
+  const hours = Math.round(100 * issues.rows.reduce((sum, issue) => sum + (issue.hours ?? 0), 0)) / 100
   const { owner } = project
   const add = (title: string) =>
     client.mutate((m) => m.insert('Issue', { owner, projectId, title, status: 'open' }))

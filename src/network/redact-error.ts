@@ -16,7 +16,7 @@ const mistakes =
  * TypeError with which `fetch` reports that there is no network. Quotes no other part of the message.
  */
 export function mistakeOf(thrown: unknown): string | undefined {
-  const isOfCode = thrown instanceof TypeError || thrown instanceof ReferenceError
+  const isOfCode = thrown instanceof Error && ['TypeError', 'ReferenceError'].includes(thrown.name)
   return isOfCode ? mistakes.exec(thrown.message)?.[0] : undefined
 }
 
