@@ -63,6 +63,7 @@ describe.each(kinds)('on %s', (kind) => {
     const logger = { debug() {}, info: note, warn: note, error: note }
     team = await openTeam(kind, { postgres, name: 'aside', log: { logger }, service: { logger } })
     await team.service.ready()
+    await team.run('alter table comments alter column text drop not null')
     await team.run("insert into issues (id, team_id, title) values ('a', 'red', 'One')")
     await vi.waitFor(async () => expect(await titles()).toEqual({ a: 'One' }), soon)
   })
@@ -146,6 +147,63 @@ describe.each(kinds)('on %s', (kind) => {
     expect(await send(update('Mended'), 'broken')).toMatchObject({ sid: expect.any(Number) })
     expect(await health()).toBe('{"status":"ok"}')
   })
+
+  const unreadable: readonly [
+    what: string,
+    before: readonly string[],
+    row: readonly string[],
+    mending: string,
+  ][] = [
+    [
+      'a number with too many digits',
+      ['alter table comments alter column text type numeric[] using null, alter column text drop not null'],
+      [
+        "insert into comments (id, team, issue, text) values (1, 'red', 'a', array_fill('1e131071'::numeric, array[9000]))",
+      ],
+      'update comments set text = array[1] where id = 1',
+    ],
+    [
+      'a value that the database cannot read',
+      [
+        "create type mood as enum ('good', 'lost')",
+        "alter table comments alter column text type mood using 'good'",
+        'delete from comments',
+      ],
+      [
+        "insert into comments (id, team, issue, text) values (1, 'red', 'a', 'lost')",
+        "delete from pg_enum where enumlabel = 'lost'",
+      ],
+      "update comments set text = 'good' where id = 1",
+    ],
+  ]
+
+  test.each(unreadable)(
+    'a row with %s is set aside by name, and all others are delivered',
+    async (_, before, row, mending) => {
+      lines.length = 0
+      const earlier = await team.run("select columns->>'text' as type from instep_table where t = 'Comment'")
+      await team.run(...before)
+      const typeOf = () => team.run("select columns->>'text' as type from instep_table where t = 'Comment'")
+      await expect.poll(typeOf, soon).not.toEqual(earlier)
+      await expect.poll(health, soon).toBe('{"status":"ok"}')
+      await team.together(...row, "insert into comments (id, team, issue) values (2, 'red', 'a')")
+      const comments = async () =>
+        (await team.rows('ann'))
+          .filter(({ t }) => t === 'Comment')
+          .map(({ id }) => id)
+          .sort()
+      await expect.poll(comments, soon).toEqual(['2'])
+      expect(await send(update('Goes on'))).toMatchObject({ sid: expect.any(Number) })
+      await expect.poll(health, soon).toBe('{"status":"degraded"}')
+      const [comment] = await team.log.checkTables('teamId')
+      expect(comment).toMatchObject({ asideCount: 1, aside: [{ id: '1' }], differing: 0 })
+      expect(lines.join('\n')).toMatch(/set aside.*Comment/)
+      await team.run(mending)
+      await expect.poll(comments, soon).toEqual(['1', '2'])
+      await expect.poll(health, soon).toBe('{"status":"ok"}')
+      await team.run('delete from comments')
+    },
+  )
 
   test('a client without the extension gets 503 for the request', async () => {
     await team.run('alter table issues rename title to headline')

@@ -4,12 +4,15 @@ import type { Logger } from '../../base/logger.ts'
 import { Timer } from '../../base/timer.ts'
 import type { LogFault } from '../log/log.ts'
 import type { SqlDatabase } from '../log/sql/database.ts'
-import { type AsideState, endAside, readAsides, setAside } from './aside.ts'
+import { type AsideState, endAside, readAsides, rowsAside, setAside } from './aside.ts'
 import { readAttachments } from './attached.ts'
 import { examine, type FittingTable, isLocked } from './examine.ts'
 import type { MappedTable } from './inspect.ts'
 import type { TypeMapping } from './mapping.ts'
 import { queueAllKeys } from './queue-all-keys.ts'
+
+/** The maximum number of rows that a line of the log names. */
+const maxNamed = 10
 
 /** The time between two looks at the catalog, in ms. */
 const watchMs = 2_500
@@ -115,7 +118,15 @@ export class TableWatch {
 
   /** Reads again what is set aside. */
   async refresh(): Promise<void> {
-    this.#state = await readAsides(this.#options.database.followers)
+    const { database, logger } = this.#options
+    const known = this.#state.rows
+    this.#state = await readAsides(database.followers)
+    for (const [type, count] of this.#state.rows) {
+      if (count <= (known.get(type) ?? 0)) continue
+      const rows = await rowsAside(database.followers, type, maxNamed)
+      const named = rows.map(({ id, reason }) => `${id}: ${reason}`)
+      logger.error('Rows are set aside, since they cannot be records.', { type, count, rows: named })
+    }
   }
 
   async #check(): Promise<void> {

@@ -331,8 +331,8 @@ export class Tables {
     }
     // So that one row or one table does not keep the changes of the others from being recorded.
     await this.#watch.check()
-    for (const table of own) {
-      if (this.#watch.has(table.mapping.type)) continue
+    for (const table of this.#usable) {
+      if (!waiting.has(table.mapping.type)) continue
       await this.#drainOne(table).catch(async (error: unknown) => {
         if (!isOfDatabase(error)) throw error
         const reason = `Its changes cannot be recorded (${toError(error).message}).`
