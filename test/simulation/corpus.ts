@@ -431,4 +431,100 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       ['0 a 410 300 cut', '1 a 796 3000 update', '0 b 359 1 update', '0 c 754 70000 clear the store'],
     ),
   ],
+  [
+    'an undo at a server that names no transactions in its frames takes back what was pushed before the answer',
+    told(
+      {
+        mode: 'bare server',
+        hasLocks: true,
+        channel: 'fine',
+        tabs: 3,
+        opened: [0, 1, 2],
+        bare: { deltas: 'frames', pushes: 'frames', pushAfterMs: 0 },
+      },
+      ['0 a 540 1 update', '0 a 37 3000 undo'],
+    ),
+  ],
+  [
+    'an undo in another tab is carried out at a server whose pushes come before its answers',
+    told(
+      {
+        seed: 26,
+        mode: 'bare server',
+        hasLocks: true,
+        channel: 'fine',
+        tabs: 2,
+        opened: [1, 0],
+        bare: { deltas: 'rows', pushes: 'frames', pushAfterMs: -300, tx: true },
+      },
+      ['0 a 70 300 update', '1 c 287 50 undo'],
+    ),
+  ],
+  [
+    'a put that is undone at a server that sends whole rows can be done again',
+    told(
+      {
+        seed: 72,
+        mode: 'bare server',
+        hasSecondDevice: true,
+        undoesInSteps: true,
+        storeMs: 20,
+        opened: [1, 0],
+        bare: { deltas: 'rows', pushes: 'rows', pushAfterMs: 300 },
+      },
+      ['0 a 561 1 delete elsewhere', '1 b 959 3000 put', '1 b 645 70000 undo', '1 b 353 70000 redo'],
+    ),
+  ],
+  [
+    'an undone removal comes back at a server without a socket that sends whole rows',
+    told(
+      {
+        seed: 71,
+        mode: 'bare server',
+        hasLocks: true,
+        channel: 'faulty',
+        tabs: 3,
+        hasSecondDevice: true,
+        bare: { deltas: 'rows', socket: false, tx: true },
+      },
+      ['3 a 955 300 show', '3 a 375 1 delete', '2 a 916 3000 update elsewhere', '3 a 106 70000 undo'],
+    ),
+  ],
+  [
+    'the undo of a removal that came too late does not bring back what somebody else removed',
+    told(
+      {
+        mode: 'bare server',
+        hasLocks: true,
+        channel: 'fine',
+        undoesInSteps: true,
+        storeMs: 20,
+        opened: [0],
+        bare: { deltas: 'frames', pushes: 'frames', pushAfterMs: 300, tx: true, since: true },
+      },
+      ['0 b 469 3000 update', '0 a 469 1 delete elsewhere', '0 a 13 70000 delete', '0 a 840 1 undo'],
+    ),
+  ],
+  [
+    'a write is not sent as another user after the store has refused to take the owner of the data',
+    told(
+      {
+        seed: 35,
+        mode: 'first writes',
+        hasLocks: true,
+        channel: 'faulty',
+        endsRestored: true,
+        opened: [0],
+        refusedWrite: 1,
+      },
+      [
+        '0 b 229 70000 cut',
+        '0 b 228 1 update',
+        '0 b 175 70000 close',
+        '0 b 42 1 somebody else signs in',
+        '0 b 519 300 cut',
+        '0 c 158 300 update',
+      ],
+    ),
+  ],
 ]

@@ -67,8 +67,9 @@ function faultsOfAddition(oracle: Oracle, change: Change, acts: readonly Act[]):
   const isOlder = ({ does, write }: Act) =>
     does === 'redo' && !write.base && removal && write.sid >= removal.sid
   const { bare } = acts[0]?.tab.device.plan ?? {}
-  // A server that does not name the transaction of a frame does not say who has removed the record.
-  const isNamed = !bare || bare.tx === true
+  // A server that has not named the transaction of any frame does not say who has removed the record.
+  const hasNamed = () => oracle.changes.some(({ sid, tx }) => tx !== undefined && sid < change.sid)
+  const isNamed = !bare || (bare.tx === true && hasNamed())
   if (isNamed && removal && removal.tx === undefined && !acts.some((act) => isUnseen(act) || isOlder(act))) {
     const who = redone.length > 0 ? 'a redo' : 'an undo'
     return [`${who} brought back what somebody else removed: ${id}`]
