@@ -30,6 +30,7 @@ async function dueDisk(append: Database['append'] = async () => {}) {
       opening: async () => {},
       opened: async () => {},
       leads: async () => {},
+      roomNeeded: async () => {},
       fenced() {},
       signedOut() {},
       reopened() {},

@@ -13,6 +13,7 @@ const listener: DiskListener = {
   opening: async () => {},
   opened: async () => {},
   leads: async () => {},
+  roomNeeded: async () => {},
   fenced() {},
   signedOut() {},
   reopened() {},
