@@ -287,8 +287,9 @@ export class Oracle {
     for (const write of this.writes) {
       const { name, committed = Number.POSITIVE_INFINITY, transaction, isUndone, isForgotten } = write
       if (write.tab.device !== device || !write.tab.hasCrashed || isUndone || isForgotten) continue
-      const { accepted, refused } = this.log.history
-      const isKnown = accepted.has(transaction.id) || refused.has(transaction.id)
+      const isKnown = this.log.histories.some(
+        ({ accepted, refused }) => accepted.has(transaction.id) || refused.has(transaction.id),
+      )
       if (!isKnown && this.#now() - Math.max(since, committed) > leftMs)
         this.fault(`what a killed tab had stored is not sent: ${name}, by ${tab.name}`)
     }
