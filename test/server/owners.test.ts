@@ -148,8 +148,9 @@ describe('the epoch', () => {
 
 describe('the sockets of many callers that are revoked at once', () => {
   test('are closed within a minute, at different times, and receive no change meanwhile', async () => {
-    const { service, clock, connect } = teams({ ann: ['team:a'] })
-    const sockets = await Promise.all(Array.from({ length: 300 }, () => connect('ann')))
+    const users = Array.from({ length: 300 }, (_, n) => `user${n}`)
+    const { service, clock, connect } = teams(Object.fromEntries(users.map((user) => [user, ['team:a']])))
+    const sockets = await Promise.all(users.map((user) => connect(user)))
     service.revoke(() => true)
     const closed = () => sockets.filter((socket) => socket.closed).length
     expect(closed()).toBe(100)
