@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { ownPostgres } from '../support/own-postgres.ts'
 import { kinds, openTeam, type Team } from './team.ts'
@@ -40,11 +41,62 @@ describe.each(kinds)('what one write may cost, on %s', (kind) => {
     expect(await team.send('ann', [update('d', { price: '1e131071' })])).toMatchObject(invalid)
     expect(await team.send('ann', [update('d', { price: '1e-16000' })])).toMatchObject(invalid)
     expect(await team.send('ann', [update('d', { prices: ['1', '1E+131071'] })])).toMatchObject(invalid)
+    expect(await team.send('ann', [update('d', { price: '1'.repeat(1001) })])).toMatchObject(invalid)
+    expect(await team.send('ann', [update('d', { price: `${'1'.repeat(700)}e400` })])).toMatchObject(invalid)
+    expect(await team.send('ann', [update('d', { price: `-0.${'1'.repeat(1001)}` })])).toMatchObject(invalid)
+    const many = `${'1'.repeat(1000)}.${'1'.repeat(1000)}`
+    expect(await team.send('ann', [update('d', { price: many })])).not.toHaveProperty('error')
     expect(await team.send('ann', [update('d', { price: '1.5e20', prices: ['-2'] })])).not.toHaveProperty(
       'error',
     )
     const [row] = await team.rows('ann')
     expect(row?.p.price).toBe('150000000000000000000')
+    await team.close()
+  })
+
+  test('a text that is too long for an index is too large, and its type goes on', async () => {
+    const team = await open()
+    await team.run(
+      "insert into documents (id, team_id) values ('d', 'red')",
+      'create index on documents (text)',
+    )
+    const hashes = Array.from({ length: 500 }, (_, n) => createHash('sha256').update(`${n}`).digest('hex'))
+    expect(await team.send('ann', [update('d', { text: hashes.join('') })])).toMatchObject(tooLarge)
+    expect(team.log.faults?.()).toEqual([])
+    await team.close()
+  })
+
+  test('a write for which the condition of the mapping fails is invalid', async () => {
+    const Document = { ...documentTables.Document, where: "(content->>'n')::int is distinct from 1" }
+    const team = await openTeam(kind, {
+      postgres,
+      name: 'condition',
+      schema: documents,
+      log: { tables: { Document } },
+    })
+    await team.run("insert into documents (id, team_id) values ('d', 'red')")
+    await recorded(team)
+    const invalid = { error: { code: 'invalid' } }
+    expect(await team.send('ann', [update('d', { content: { n: 'x' } })])).toMatchObject(invalid)
+    expect(await team.send('ann', [update('d', { content: { n: '2' } })])).not.toHaveProperty('error')
+    await team.close()
+  })
+
+  test('a write whose row cannot be read for another reason waits, and others go on', async () => {
+    const check = `create function sound(n numeric) returns boolean language plpgsql immutable as
+      $$ begin if n = 13 then raise 'deep' using errcode = '54001'; end if; return true; end $$`
+    const Document = { ...documentTables.Document, where: 'sound(price)' }
+    const team = await openTeam(kind, {
+      postgres,
+      name: 'unreadable',
+      schema: [...documents, check],
+      log: { tables: { Document } },
+    })
+    await team.run("insert into documents (id, team_id) values ('d', 'red')")
+    await recorded(team)
+    const waits = { error: { code: 'type_unavailable' } }
+    expect(await team.send('ann', [update('d', { price: '13' })])).toMatchObject(waits)
+    expect(await team.send('ann', [update('d', { price: '14' })])).not.toHaveProperty('error')
     await team.close()
   })
 

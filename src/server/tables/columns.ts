@@ -36,9 +36,24 @@ const real = (value: JsonValue) => (typeof value === 'number' ? String(value) : 
  * 131 072 digits.
  */
 const maxExponent = 400
+
+/** The maximum number of digits of a `numeric`, before and after the point. A row with more is set aside. */
+export const maxDigits = 1_000
+
+/** The maximum length of other spellings, such as `NaN` or hexadecimal digits. */
+const maxOddLength = 300
+
 const decimal = (value: JsonValue) => {
-  const [, exponent = '0'] = /e([-+]?[\d_]+)/i.exec(String(value)) ?? []
-  return Math.abs(Number(exponent.replaceAll('_', ''))) <= maxExponent ? quoted(value) : undefined
+  const text = String(value).replaceAll('_', '')
+  const [, exponent = '0'] = /e([-+]?\d+)/i.exec(text) ?? []
+  const moved = Number(exponent)
+  if (Math.abs(moved) > maxExponent) return undefined
+  const [, whole, part = ''] = /^\s*[-+]?(\d*)\.?(\d*)(?:e[-+]?\d+)?\s*$/i.exec(text) ?? []
+  const isFew =
+    whole === undefined
+      ? text.length <= maxOddLength
+      : Math.max(whole.length + moved, part.length - moved) <= maxDigits
+  return isFew ? quoted(value) : undefined
 }
 const truth = (value: JsonValue) => (typeof value === 'boolean' ? String(value) : undefined)
 

@@ -30,6 +30,9 @@ export function wasRolledBack(error: unknown): boolean {
 /** A policy, or a right of the role. */
 const denied = '42501'
 
+/** The data is longer than the database can store, such as a text in an index. */
+const tooLong = '54000'
+
 export interface RefusalOptions {
   /** The index of the op in its transaction. */
   readonly index?: number | undefined
@@ -57,7 +60,7 @@ export function tableFaultOf(
   { isOfCaller = false }: RefusalOptions = {},
 ): string | undefined {
   const state = sqlStateOf(causeOf(error))
-  const isFault = /^(42|54)/.test(state) && !(isOfCaller && state === denied)
+  const isFault = /^(42|54)/.test(state) && state !== tooLong && !(isOfCaller && state === denied)
   return isFault ? `A client's write failed with SQLSTATE ${state}.` : undefined
 }
 
@@ -88,7 +91,7 @@ function rejection(
   { index, isOfCaller = false }: RefusalOptions = {},
 ): WriteRejectedError {
   const by = constraint === undefined ? 'The database' : `The constraint ${constraint}`
-  const code = isOfCaller && state === denied ? 'forbidden' : 'invalid'
+  const code = isOfCaller && state === denied ? 'forbidden' : state === tooLong ? 'too_large' : 'invalid'
   return new WriteRejectedError(code, `${by} refused the data with SQLSTATE ${state}.`, {
     state,
     ...(constraint !== undefined && { constraint }),

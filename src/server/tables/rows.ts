@@ -1,5 +1,6 @@
 import { maxNameLength } from '../../protocol/json-copy.ts'
 import { maxRecordBytes } from '../log/check-size.ts'
+import { maxDigits } from './columns.ts'
 import { conditionOf, type MappedTable } from './inspect.ts'
 import { identifier, literal } from './quote.ts'
 
@@ -33,9 +34,6 @@ export function payloadOf({ mapping, fields }: MappedTable, row: string): string
   })
   return `(${members.join(' || ')} || '}')::json`
 }
-
-/** The maximum number of digits of a `numeric`, before and after the point. */
-const maxDigits = 1_000
 
 /** The reasons for which a row that has an owner cannot be a record. */
 const reasons = {

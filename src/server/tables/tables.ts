@@ -215,6 +215,12 @@ export class Tables {
         if (error instanceof RunAgain) await this.#prepareFor(error)
         else if (!wasRolledBack(error)) throw unavailable(error)
         if (tries === maxTries) {
+          const table = write.ops.find(({ t }) => this.#tables.has(t))
+          if (table && error instanceof RunAgain && error.reason === 'unreadable') {
+            const failure = new TypeUnavailable(table.t, 'What its writes change cannot be read.')
+            await this.#noteFailure(failure)
+            throw failure
+          }
           const message = `The database rolled the write back ${tries} times: ${toError(error).message}`
           throw new NetworkError('timeout', message, { cause: error })
         }

@@ -274,7 +274,7 @@ class Attempt {
     const rowOps = left.filter(({ op }) => tables.has(op.t))
     await this.#applyToRows(rowOps, ruling, read)
     const { maxRecordBytes = defaultRecordBytes } = ruling.judge
-    if (rowOps.length > 0) await orRunAgain(() => this.#checkLengths(maxRecordBytes))
+    if (rowOps.length > 0) await orRunAgain(() => orRefused(() => this.#checkLengths(maxRecordBytes)))
     const rest = left.flatMap(({ op }) => (tables.has(op.t) ? [] : op))
     const locked = await this.#lock(rest)
     this.#locked = locked
@@ -490,6 +490,15 @@ async function orRunAgain<T>(run: () => Promise<T>): Promise<T> {
     return await run()
   } catch (error) {
     throw isOfDatabase(error) ? new RunAgain('unreadable', { cause: error }) : error
+  }
+}
+
+/** Runs a statement that reads what the transaction has changed. Its data are refused if they may be the reason of a failure. */
+async function orRefused<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    throw (tableFaultOf(error) === undefined && rejectionOf(error)) || error
   }
 }
 
