@@ -205,6 +205,30 @@ describe.each(kinds)('on %s', (kind) => {
     },
   )
 
+  const ends: readonly [what: string, statements: readonly string[]][] = [
+    ['truncated', ['truncate comments']],
+    ['removed with many others', ['delete from comments']],
+  ]
+
+  test.each(ends)(
+    'a row that is set aside and then %s is forgotten',
+    async (what, statements) => {
+      await team.run('alter table comments alter column text type numeric using null')
+      await expect.poll(health, soon).toBe('{"status":"ok"}')
+      await team.run("insert into comments (id, team, issue, text) values (1, 'red', 'a', '1e5000')")
+      await expect.poll(health, soon).toBe('{"status":"degraded"}')
+      if (what !== 'truncated') {
+        await team.run(
+          "insert into comments (id, team, issue) select n, 'red', 'a' from generate_series(2, 10500) n",
+        )
+        await expect.poll(() => team.run('select from instep_change'), { timeout: 30_000 }).toEqual([])
+      }
+      await team.run(...statements)
+      await expect.poll(health, soon).toBe('{"status":"ok"}')
+    },
+    60_000,
+  )
+
   test('a client without the extension gets 503 for the request', async () => {
     await team.run('alter table issues rename title to headline')
     await expect.poll(health, soon).toBe('{"status":"degraded"}')
@@ -226,4 +250,37 @@ describe.each(kinds)('on %s', (kind) => {
     await team.run('alter table issues rename headline to title')
     await expect.poll(health, soon).toBe('{"status":"ok"}')
   })
+})
+
+test('all services of a database read a changed column as it is now', async () => {
+  const times = { T: { table: 'times', id: 'id', owner: 'team_id', fields: ['at'] } }
+  const schema = ['create table times (id int primary key, team_id text not null, at timestamptz)']
+  const team = await openTeam('PostgreSQL', { postgres, name: 'two', schema, log: { tables: times } })
+  await team.service.ready()
+  const [{ name = '' } = {}] = await team.run('select current_database() as name')
+  const lines: string[] = []
+  const note = (message: string) => void lines.push(message)
+  const logger = { debug() {}, info: note, warn: note, error: note }
+  const other = await openSqlLog(await postgres.database(String(name)), { tables: times, logger })
+  await other.claim('teamId')
+  await team.run('alter table times alter at type text using at::text')
+  const typeOf = () => team.run("select columns->>'at' as type from instep_table")
+  await expect.poll(typeOf, soon).toEqual([{ type: 'text' }])
+  // The service that has noticed is gone: now the other one has to read the column.
+  await team.service.close()
+  await postgres.run(String(name), "insert into times values (1, 'red', 'noon')")
+  await expect.poll(() => other.read('T', '1'), soon).toMatchObject({ p: { at: 'noon' } })
+  expect(lines).not.toContain('A table is set aside: its type only shows its last rows.')
+  await other.close()
+})
+
+test('a service starts on a database that is read only', async () => {
+  const team = await openTeam('PostgreSQL', { postgres, name: 'read_only' })
+  await team.service.ready()
+  const [{ name = '' } = {}] = await team.run('select current_database() as name')
+  await team.run(`alter database ${name} set default_transaction_read_only = on`)
+  const log = await openSqlLog(await postgres.database(String(name)), { tables })
+  await expect(log.claim('teamId')).resolves.toBeUndefined()
+  await log.close()
+  await team.close()
 })

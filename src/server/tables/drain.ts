@@ -117,12 +117,13 @@ export function badAsides([table]: readonly MappedTable[], bad: readonly BadRow[
 }
 
 /**
- * The parts of a `with` that set rows of `instep_states` aside, and take back the others. What is found is materialized:
- * otherwise each part would read the rows again.
+ * The parts of a `with` that set rows of `instep_states` aside, and take back the others of `instep_keys`, which may be
+ * gone. What is found is materialized: otherwise each part would read the rows again.
  */
 export const asideOf = `
     instep_back as (
-      delete from instep_aside a using instep_states s where a.t = s.t and a.kind = 'row' and a.id = s.id and s.aside is null
+      delete from instep_aside a using instep_keys k where a.t = k.t and a.kind = 'row' and a.id = k.id
+        and not exists (select from instep_states s where s.t = a.t and s.id = a.id and s.aside is not null)
     ), instep_put as (
       insert into instep_aside (t, kind, id, reason, due)
       select t, 'row', id, aside, now() from instep_states where aside is not null
@@ -150,6 +151,9 @@ export function keysOf(tables: readonly MappedTable[]): string {
       select r.t, r.id collate "default" from instep_record r
       where exists (select from instep_gone where ids is null)
         and r.t = any(array(select t from instep_gone where ids is null))
+      union
+      select a.t, a.id collate "default" from instep_aside a
+      where a.kind = 'row' and a.t = any(array(select t from instep_gone where ids is null))
     )`
 }
 

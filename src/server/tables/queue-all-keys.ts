@@ -8,7 +8,7 @@ import { idOf } from './rows.ts'
 const batchKeys = 5_000
 
 /**
- * Puts the keys of all rows and records of a type into `instep_change`, in batches, while others write. Calls
+ * Puts the keys of all rows and records of a type into `instep_change`, those of rows that are set aside included, in batches, while others write. Calls
  * `onBatch` after each. Safe to interrupt, and to run again.
  */
 export async function queueAllKeys(
@@ -43,6 +43,12 @@ export async function queueAllKeys(
       select max(id) as last from part`.execute(db)
     return rows[0]?.last ?? undefined
   })
+  await sql`
+    insert into instep_change (t, ids)
+    select ${type}, array_agg(id) from instep_aside where t = ${type} and kind = 'row' having count(*) > 0`.execute(
+    db,
+  )
+  await onBatch()
   const columns = JSON.stringify(columnsOf(table))
   await sql`update instep_table set filled = true, columns = ${columns}::json where t = ${type}`.execute(db)
 }

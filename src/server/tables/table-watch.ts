@@ -35,6 +35,8 @@ export class TableWatch {
   #state: AsideState = { tables: new Map(), writes: new Map(), rows: new Map() }
   #running: Promise<void> | undefined
   #isStopped = false
+  /** What the last look has found of the tables in use, as text: another process may be the first to take a change. */
+  readonly #inUse = new Map<string, string>()
 
   constructor(options: TableWatchOptions) {
     this.#options = options
@@ -66,7 +68,10 @@ export class TableWatch {
     for (const mapping of mappings) {
       const found = await examine(followers, mapping, attachments.get(mapping.type))
       if ('unfit' in found) await this.setAside(mapping.type, 'table', found.unfit)
-      else tables.push(await this.#takeBack(found))
+      else {
+        this.#hasChanged(found.table)
+        tables.push(await this.#takeBack(found))
+      }
     }
     return tables
   }
@@ -146,12 +151,21 @@ export class TableWatch {
         await this.setAside(type, 'table', found.unfit)
         continue
       }
+      const hasChanged = this.#hasChanged(found.table)
       if (found.state === 'columns') await queueAllKeys(database.migrators, found.table)
-      else if (!this.#isToTakeBack(found)) continue
+      else if (!this.#isToTakeBack(found) && !(hasChanged && found.state === 'same')) continue
       await onFit(found.table)
       await this.#takeBack(found)
       onDrainable()
     }
+  }
+
+  /** Whether a table is not as it was found before. */
+  #hasChanged(table: MappedTable): boolean {
+    const [type, found] = [table.mapping.type, JSON.stringify(table)]
+    const hasChanged = this.#inUse.get(type) !== found
+    this.#inUse.set(type, found)
+    return hasChanged
   }
 
   /** Whether the table of a type is set aside, and fits again. */
