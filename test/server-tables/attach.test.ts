@@ -208,6 +208,28 @@ describe.each(kinds)('on %s', (kind) => {
     await expect.poll(() => team.log.faults?.(), { timeout: 10_000 }).toEqual([])
   })
 
+  test('removing everything of Instep leaves what only has a similar name', async () => {
+    const team = await open()
+    await team.run(
+      'create table instep_orders (id int)',
+      "create function instep_total() returns int language sql as 'select 1'",
+    )
+    await team.log.detachAll()
+    const found = await team.run(
+      "select relname as name from pg_class where relname like 'instep%' union select proname from pg_proc where proname like 'instep%' order by name",
+    )
+    expect(found.map(({ name }) => name)).toEqual(['instep_orders', 'instep_total'])
+  })
+
+  test('records of a detached type are in Instep alone, so that not everything is removed', async () => {
+    const team = await open()
+    await team.run("insert into issues (id, team_id, title) values ('a', 'red', 'One')")
+    await team.log.attach('teamId')
+    await team.log.detach('teamId')
+    await expect(team.log.detachAll()).rejects.toThrow(/records of the type Issue, which are in Instep alone/)
+    expect(await team.log.read('Issue', 'a')).toMatchObject({ p: { title: 'One' } })
+  })
+
   test('existing rows are recorded, and attaching again records changes in between', async () => {
     const team = await open({ attach: false })
     await team.run(

@@ -3,11 +3,13 @@ import type { Clock } from '../../base/environment.ts'
 import { ConfigurationError, codeOf, isSyncError, wrongOption } from '../../base/errors.ts'
 import { channel } from '../log/sql/channel.ts'
 import type { Db, SqlDatabase } from '../log/sql/database.ts'
+import { functionNames, tableNames } from '../log/sql/migrations.ts'
 import { endAside } from './aside.ts'
-import { mappingDigest, readAttachments, schemaOfLog } from './attached.ts'
+import { type Attachment, mappingDigest, readAttachments, schemaOfLog } from './attached.ts'
 import { checkImmutable, columnsOf, inspect, type MappedTable } from './inspect.ts'
 import type { TypeMapping } from './mapping.ts'
 import { queueAllKeys } from './queue-all-keys.ts'
+import { identifier } from './quote.ts'
 import { secureFunctions } from './secure-functions.ts'
 import { createTriggers, dropFunction, dropTriggers } from './triggers.ts'
 
@@ -78,12 +80,7 @@ export async function detach(
     if (!attachment?.attached) continue
     await patiently(clock, () =>
       db.transaction().execute(async (trx) => {
-        await limitLocks(trx)
-        const { rows } = await sql<{ there: boolean }>`
-          select to_regclass(${attachment.relation}) is not null as there`.execute(trx)
-        if (rows[0]?.there)
-          for (const statement of dropTriggers(attachment.relation)) await sql.raw(statement).execute(trx)
-        await sql.raw(dropFunction(type, schema)).execute(trx)
+        await removeTriggers(trx, attachment, schema)
         await sql`update instep_table set attached = false, filled = false where t = ${type}`.execute(trx)
         await sql`delete from instep_change where t = ${type}`.execute(trx)
         await sql`delete from instep_aside where t = ${type}`.execute(trx)
@@ -94,39 +91,47 @@ export async function detach(
   }
 }
 
+async function removeTriggers(db: Db, { t, relation }: Attachment, schema: string): Promise<void> {
+  await limitLocks(db)
+  const { rows } = await sql<{ there: boolean }>`
+    select to_regclass(${relation}) is not null as there`.execute(db)
+  if (rows[0]?.there) for (const statement of dropTriggers(relation)) await sql.raw(statement).execute(db)
+  await sql.raw(dropFunction(t, schema)).execute(db)
+}
+
 /**
  * Detaches all types, and drops everything of Instep: tables, functions, and with them the records and the history. Safe
  * to interrupt, and to run again. Rejects with a ConfigurationError if Instep has records that are in no other table.
  */
 export async function detachAll(
-  database: SqlDatabase,
-  options: Pick<AttachOptions, 'clock' | 'onStep'>,
+  { migrators: db }: SqlDatabase,
+  { clock, onStep }: Pick<AttachOptions, 'clock' | 'onStep'>,
 ): Promise<void> {
-  const { migrators: db } = database
   const { rows } = await sql<{ t: string }>`
-    select t from instep_record where t not in (select t from instep_table) limit 1`.execute(db)
-  const [own] = rows
-  if (own) {
-    const message = `The database has records of the type ${own.t}, which are in Instep alone; delete these first, as by \`instep delete\`.`
+    select t from instep_record where t not in (select t from instep_table where attached) limit 1`.execute(
+    db,
+  )
+  const [alone] = rows
+  if (alone) {
+    const message = `The database has records of the type ${alone.t}, which are in Instep alone; delete these first, as by \`instep delete\`, or attach their table again, which forgets those without a row.`
     throw new ConfigurationError('database', message)
   }
-  await detach(database, [...(await readAttachments(db)).keys()], options)
   const schema = await schemaOfLog(db)
-  await patiently(options.clock, () =>
+  const own = (name: string) => `${identifier(schema)}.${identifier(name)}`
+  // The types remain marked as attached: if this is interrupted, their records are not taken for Instep's own.
+  for (const attachment of (await readAttachments(db)).values()) {
+    if (!attachment.attached) continue
+    await patiently(clock, () => db.transaction().execute((trx) => removeTriggers(trx, attachment, schema)))
+    onStep(`${attachment.t}: the triggers of ${attachment.relation} are gone.`)
+  }
+  await patiently(clock, () =>
     db.transaction().execute(async (trx) => {
       await limitLocks(trx)
-      const { rows: found } = await sql<{ statement: string }>`
-        select 'drop table ' || string_agg(c.oid::regclass::text, ', ') as statement
-        from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = ${schema} and c.relkind = 'r' and c.relname like 'instep\\_%'
-        union all
-        select 'drop function ' || f.oid::regprocedure::text
-        from pg_proc f join pg_namespace n on n.oid = f.pronamespace where n.nspname = ${schema} and f.proname like 'instep\\_%'`.execute(
-        trx,
-      )
-      for (const { statement } of found) await sql.raw(statement).execute(trx)
+      await sql.raw(`drop table ${tableNames.map(own).join()}`).execute(trx)
+      await sql.raw(`drop function ${functionNames.map(own).join()}`).execute(trx)
     }),
   )
-  options.onStep('Everything of Instep is gone from the database.')
+  onStep('Everything of Instep is gone from the database.')
 }
 
 async function attachOne(db: Db, table: MappedTable, schema: string): Promise<void> {

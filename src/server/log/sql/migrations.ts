@@ -144,6 +144,20 @@ const migrations: Readonly<Record<string, Migration>> = {
   },
 }
 
+/** The tables and functions that migrations create, with those of the migrator. */
+export const tableNames = [
+  'instep_aside',
+  'instep_change',
+  'instep_log',
+  'instep_migration',
+  'instep_migration_lock',
+  'instep_record',
+  'instep_state',
+  'instep_table',
+  'instep_verdict',
+] as const
+export const functionNames = ['instep_json', 'instep_lock'] as const
+
 /** Migrates the tables to the newest version. Several processes may do so at once. */
 export async function migrate(db: Db): Promise<void> {
   const migrator = await migratorOf(db)
