@@ -87,13 +87,17 @@ describe.each(['a folder', 'PostgreSQL'])('with %s', (kind) => {
       stderr: 'Issue: It is not attached with this mapping; run `instep attach`.\n',
     })
 
+    expect(await called(['detach', '--all', '--config', config])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('records of the type Issue, which are in Instep alone'),
+    })
+    await called(['attach', '--config', config])
     await run("insert into instep_record values ('Note', 'n', 'red', 0, '{}')")
     expect(await called(['detach', '--all', '--config', config])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('records of the type Note, which are in Instep alone'),
     })
     await run("delete from instep_record where t = 'Note'")
-    await called(['attach', '--config', config])
     const removed = await called(['detach', '--all', '--config', config])
     expect(removed).toMatchObject({ code: 0, stderr: '' })
     expect(removed.stdout).toContain('Everything of Instep is gone from the database.')
