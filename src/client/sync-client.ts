@@ -25,6 +25,7 @@ import type { LiveQuery } from '../records/live-query.ts'
 import type { QuerySpec } from '../records/query-spec.ts'
 import { Replica } from '../records/replica.ts'
 import { withTimeLimits } from '../storage/deadline.ts'
+import { hasDeleted } from '../storage/deleted.ts'
 import { withOpenLock } from '../storage/open-lock.ts'
 import type { SharedParts } from '../storage/store.ts'
 import { databaseName } from './databases.ts'
@@ -107,10 +108,11 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
         createRealtimeSocket({ environment, wsUrl: endpoints.wsUrl, credentials, listener, debug }),
       lock: locks && { locks, name },
       name,
-      openDatabase: async (leads) => {
+      openDatabase: async (leads, life) => {
         if (!disk || !moved) return noDatabase
-        const options = { ...environment, store: disk, name, models, leads, newLife, caller }
-        const database = await openDatabase(options)
+        const options = { ...environment, store: disk, name, models, leads, life, newLife, caller }
+        const wasDeleted = isBrowsers ? () => hasDeleted(disk) : undefined
+        const database = await openDatabase({ ...options, wasDeleted })
         if (leads) looking ??= takeOver(moved, database)
         if (former) await looking
         return database

@@ -21,8 +21,11 @@ type Shared = Pick<
 
 export interface EngineOptions extends Shared {
   readonly createSocket: (listener: RealtimeSocketListener) => RealtimeSocket
-  /** `leads`: whether this client stores the data. If so, the previous leader is locked out. */
-  readonly openDatabase: (leads: boolean) => Promise<Database>
+  /**
+   * `leads`: whether this client stores the data. If so, the previous leader is locked out. `life`: the life that the
+   * database must be in, if that is known.
+   */
+  readonly openDatabase: (leads: boolean, life: string | undefined) => Promise<Database>
   /** Returns a random name for a new life of the database: see `Database.signOut`. */
   readonly newLife: () => string
   /** Deletes the database, unless another client has it open. */

@@ -12,7 +12,8 @@ export function onDisk(parts: Parts): DiskListener {
       await parts.copy.restore()
       parts.following.begin()
     },
-    reopened() {
+    reopened(isNew) {
+      if (isNew) parts.originStorage.lose(parts.mutations.unsent.filter(({ isStored }) => isStored).length)
       parts.mutations.transactions.reopened()
       parts.copy.checkStored()
       parts.following.begin()

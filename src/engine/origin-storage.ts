@@ -30,8 +30,13 @@ export class OriginStorage {
   /** The database is open. `isNew`: it did not exist before. */
   opened(isNew: boolean): void {
     const lost = this.#mark?.found ?? 0
-    if (isNew && lost > 0) this.#status = { ...this.#status, lost }
+    if (isNew) this.lose(lost)
     void this.read()
+  }
+
+  /** The browser has deleted the database, with `lost` unsynced transactions in it. */
+  lose(lost: number): void {
+    if (lost > 0) this.#status = { ...this.#status, lost }
   }
 
   /** Notes the number of pending transactions. `undefined`: another client notes it. */

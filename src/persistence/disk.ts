@@ -5,7 +5,7 @@ import { Checkpointer } from './checkpointer.ts'
 import type { Database, JournalEntry } from './database.ts'
 import { noDatabase } from './none.ts'
 import { Opener } from './opener.ts'
-import { type OutboxEnd, signedOut } from './outbox.ts'
+import type { OutboxEnd } from './outbox.ts'
 import { OutboxDisk } from './outbox-disk.ts'
 import { isHopeless, Recorder } from './recorder.ts'
 import type { SignedOut, SignOut } from './sign-out.ts'
@@ -21,8 +21,11 @@ const roomMs = 3_600_000
 const againMs = 60_000
 
 export interface DiskOptions {
-  /** Opens the database. `leads`: whether this client stores the data. If not, it writes the outbox only. */
-  readonly openDatabase: (leads: boolean) => Promise<Database>
+  /**
+   * Opens the database. `leads`: whether this client stores the data. If not, it writes the outbox only. `life`: the life
+   * that the database must be in, if that is known.
+   */
+  readonly openDatabase: (leads: boolean, life: string | undefined) => Promise<Database>
   readonly clock: Clock
   readonly listener: DiskListener
 }
@@ -32,8 +35,11 @@ export interface DiskListener {
   opening(): Promise<void>
   /** The database is open, and its data is not in memory yet. Resolves once that data is read; never rejects. */
   opened(): Promise<void>
-  /** Another database, which may be empty, is open instead of the previous one. */
-  reopened(): void
+  /**
+   * Another database, which may be empty, is open instead of the previous one. `isNew`: the browser has deleted the
+   * previous one.
+   */
+  reopened(isNew: boolean): void
   /** This client stores the data from now on. Resolves once memory and disk are compared; never rejects. */
   leads(): Promise<void>
   /** Another client stores the data now. */
@@ -80,6 +86,8 @@ export class Disk {
   #isLeaders = false
   #leading: Promise<void> | undefined
   #life: string | undefined
+  /** Whether the open database has another life than the one before. */
+  #isNew = false
 
   constructor({ openDatabase, clock, listener }: DiskOptions) {
     this.#listener = listener
@@ -105,7 +113,7 @@ export class Disk {
           report()
           // This client now leads, and has opened the same database again as the leader.
           if (isSame && !isFirst) return
-          listener.reopened()
+          listener.reopened(this.#isNew)
           if (isFirst && !this.#isSealed) this.#opening = listener.opened()
           if (this.#leads && this.#recorder.suspended) listener.lost()
         },
@@ -338,12 +346,9 @@ export class Disk {
     leads: boolean,
     isSame: boolean,
   ): Promise<Database> {
-    const database = await openDatabase(leads)
+    const database = await openDatabase(leads, isSame ? this.#life : undefined)
     const { life } = database
-    if (isSame && this.#life !== undefined && life !== this.#life) {
-      database.close()
-      throw signedOut()
-    }
+    this.#isNew = this.#life !== undefined && life !== this.#life
     this.#life = life
     this.#isLeaders = leads
     return database

@@ -2,15 +2,16 @@ import type { Clock, Lifecycle } from '../base/environment.ts'
 import { toStorageError } from '../base/errors.ts'
 import type { MigrationPlan } from '../models/migrate.ts'
 import { openFreezable } from '../storage/freezable.ts'
-import type { Store, StoreConnection, StoreTransaction } from '../storage/store.ts'
+import type { Store, StoreConnection } from '../storage/store.ts'
 import { checkpoint } from './checkpoint.ts'
 import type { Database, DatabaseSize, Restored, RestoreSink, SnapshotWriter } from './database.ts'
-import { type Caller, FencedConnection, type NewLife, readCaller, readLife } from './fence.ts'
+import { type Caller, FencedConnection, type NewLife, readCaller } from './fence.ts'
 import { sizeOf } from './format.ts'
 import { generationsOf } from './generations.ts'
 import { journalOf, readPosition, readSince } from './journal.ts'
+import { type WasDeleted, whyOtherLife } from './life.ts'
 import { type MigratingSink, migratingSink } from './migrate.ts'
-import { openOutbox, signedOut } from './outbox.ts'
+import { openOutbox } from './outbox.ts'
 import { pagesOf } from './pages.ts'
 import { readStored } from './restore.ts'
 import { signOut } from './sign-out.ts'
@@ -28,6 +29,10 @@ export interface OpenDatabaseOptions {
   readonly leads?: boolean | undefined
   /** Names the life of a new database: see `Database.signOut`. */
   readonly newLife?: NewLife
+  /** The life that the database must be in: if it is not, the opening rejects. @default any */
+  readonly life?: string | undefined
+  /** @default always: the browser evicts nothing of this store */
+  readonly wasDeleted?: WasDeleted | undefined
   /** Names the owner of this client's data. @default not known */
   readonly caller?: Caller
   /** The lifecycle of the page. @default the process is never frozen */
@@ -45,12 +50,15 @@ const turnOps = 1_000
  */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<Database> {
   const { store, name, lifecycle, leads = true, newLife, caller = () => undefined } = options
-  let life: string | undefined
-  const check = async (tx: StoreTransaction) =>
-    life === undefined || life === (await readLife(tx)) ? undefined : signedOut()
+  const { wasDeleted = async () => true } = options
+  let { life } = options
+  const check = (opened: StoreConnection, signal?: AbortSignal) =>
+    whyOtherLife(opened, life, wasDeleted, signal)
   const connection = await openFreezable({ store, name, lifecycle, check })
   try {
     const fenced = await FencedConnection[leads ? 'lead' : 'follow'](connection, newLife, caller)
+    const failure = life !== undefined && life !== fenced.life && (await check(connection))
+    if (failure) throw failure
     life = fenced.life
     return databaseIn(connection, fenced, { ...options, caller })
   } catch (error) {

@@ -9,8 +9,8 @@ export interface StorageStatus {
   readonly usage?: number
   readonly quota?: number
   /**
-   * The number of unsynced transactions that were lost before this start, because the browser or the user had deleted
-   * the database.
+   * The number of unsynced transactions that the browser or the user has deleted with the database. If this page was
+   * open or frozen then, it has stored its own again, and sends them.
    */
   readonly lost?: number
 }

@@ -3,18 +3,15 @@ import type { Lifecycle } from '../base/environment.ts'
 import type { StorageError } from '../base/errors.ts'
 import { ConnectionLost } from './connection-lost.ts'
 import { closedConnection } from './indexeddb-failures.ts'
-import type { Store, StoreConnection, StoreTransaction } from './store.ts'
+import type { Store, StoreConnection } from './store.ts'
 
 export interface FreezableOptions {
   readonly store: Store
   readonly name: string
   /** `undefined`: the process is never frozen. */
   readonly lifecycle: Lifecycle | undefined
-  /**
-   * Called with a transaction over `meta` when the page has resumed. Resolves with an error if the database must not be
-   * used any more.
-   */
-  readonly check: (tx: StoreTransaction) => Promise<StorageError | undefined>
+  /** Called when the page has resumed. Resolves with an error if this is not the same database any more. */
+  readonly check: (connection: StoreConnection, signal: AbortSignal) => Promise<StorageError | undefined>
 }
 
 /**
@@ -37,7 +34,7 @@ export async function openFreezable(options: FreezableOptions): Promise<StoreCon
     const opened = await store.open(name)
     try {
       if (!isFirst) {
-        const failure = await opened.transaction({ tables: ['meta'], mode: 'read', signal }, check)
+        const failure = await check(opened, signal)
         if (failure) loss.tell(failure)
         if (failure) throw failure
       }

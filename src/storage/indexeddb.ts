@@ -2,8 +2,9 @@ import { resolveEnvironment } from '../base/environment.default.ts'
 import { StorageError } from '../base/errors.ts'
 import { ConnectionLost } from './connection-lost.ts'
 import { unlessBlocked } from './deadline.ts'
+import { markDeleted } from './deleted.ts'
 import { closedConnection, noStorage, openFailure } from './indexeddb-failures.ts'
-import { addName, readNames, removeName } from './indexeddb-names.ts'
+import { addName, namePrefix, readNames, removeName } from './indexeddb-names.ts'
 import { resultOf } from './indexeddb-request.ts'
 import { transact } from './indexeddb-transaction.ts'
 import { type Store, type StoreConnection, tables } from './store.ts'
@@ -22,7 +23,7 @@ export interface IndexedDbOptions {
  */
 export function indexedDbStore(options: IndexedDbOptions = {}): Store {
   const factory = () => factoryOf(options)
-  return {
+  const store: Store = {
     kind: 'durable',
     // All clients of one database belong to one origin.
     shared: (_, environment) => environment,
@@ -37,13 +38,17 @@ export function indexedDbStore(options: IndexedDbOptions = {}): Store {
     async destroy(name) {
       try {
         // Applications call `destroy` directly, without the time limits of a client.
-        await unlessBlocked(resolveEnvironment().clock, resultOf(factory().deleteDatabase(name)))
+        const { clock } = resolveEnvironment()
+        // A full disk must not prevent the deletion.
+        if (name.startsWith(namePrefix)) await unlessBlocked(clock, markDeleted(store)).catch(() => {})
+        await unlessBlocked(clock, resultOf(factory().deleteDatabase(name)))
         void removeName(factory(), name)
       } catch (error) {
         throw openFailure(error)
       }
     },
   }
+  return store
 }
 
 /** Resolves with the names of the databases that stores have made. Rejects with a StorageError. */

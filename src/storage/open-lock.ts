@@ -1,5 +1,6 @@
 import { Deferred } from '../base/deferred.ts'
 import type { Clock, Locks } from '../base/environment.ts'
+import { markDeleted } from './deleted.ts'
 import type { Store } from './store.ts'
 
 /** The maximum time that `destroy` waits for other tabs to close the database, in ms. */
@@ -13,7 +14,7 @@ export function openLockOf(name: string): string {
 /**
  * Returns `store` with a lock that all open connections to one database share. `destroy` rejects if others keep the
  * lock: a connection of a frozen page would block the deletion, and every later opening with it. Without locks, nobody
- * knows, and `destroy` deletes nothing.
+ * knows, and `destroy` deletes nothing. `destroy` leaves a mark first: see `markDeleted`.
  */
 export function withOpenLock(store: Store, locks: Locks | undefined, clock: Clock): Store {
   return {
@@ -40,7 +41,11 @@ export function withOpenLock(store: Store, locks: Locks | undefined, clock: Cloc
       const waiting = new AbortController()
       const stop = clock.after(releaseMs, () => waiting.abort())
       const { signal } = waiting
-      await locks?.request(openLockOf(name), { signal }, () => store.destroy(name)).finally(stop)
+      const destroy = async () => {
+        await markDeleted(store)
+        await store.destroy(name)
+      }
+      await locks?.request(openLockOf(name), { signal }, destroy).finally(stop)
     },
   }
 }

@@ -39,7 +39,7 @@ export const comeBack: readonly Mutation[] = [
     test: 'test/writes/two-tabs.test.ts',
     name: 'invariant 31, invariant 32: keeps its earlier and its later writes',
     file: 'src/persistence/disk.ts',
-    from: 'listener.reopened()',
+    from: 'listener.reopened(this.#isNew)',
     to: '{}',
   },
   {

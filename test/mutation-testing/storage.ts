@@ -47,8 +47,8 @@ export const storage: readonly Mutation[] = [
     test: 'test/client/origin-storage.test.ts',
     name: 'invariant 32: the next start says how many unsynced transactions are lost',
     file: 'src/engine/origin-storage.ts',
-    from: 'if (isNew && lost > 0)',
-    to: 'if (isNew && lost < 0)',
+    from: 'if (isNew)',
+    to: 'if (!isNew)',
   },
   {
     invariant: 32,

@@ -88,7 +88,8 @@ test('with `movedFrom`, they are shown at once, and stay if the client is closed
 test('with `movedFrom`, the database of the former address is deleted', async () => {
   const { open, names, quit } = await withUnsent()
   await open({ movedFrom: [former] })
-  expect(await names()).toEqual([`instep:["${present}/bootstrap","ada"]`])
+  const ofClients = (await names()).filter((name) => name.startsWith('instep:'))
+  expect(ofClients).toEqual([`instep:["${present}/bootstrap","ada"]`])
   await quit()
 })
 

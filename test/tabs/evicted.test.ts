@@ -1,0 +1,166 @@
+import { deleteDatabase, indexedDbStore, listDatabases, memoryStore, type Store } from 'instep'
+import { describe, expect, test } from 'vitest'
+import { perOrigin } from '../support/per-origin.ts'
+import { fakeIndexedDb } from '../support/store-fake-indexeddb.ts'
+import { browser, idsIn, type Tab } from './browser.ts'
+
+const insert = (id: string) => (m: { insert(t: string, record: { readonly id: string }): unknown }) =>
+  m.insert('Item', { id })
+
+/** A browser that can evict all that the origin has stored, while every page is frozen. */
+async function evictable({ isDeleted = true } = {}) {
+  let inner = memoryStore()
+  const store: Store = {
+    kind: 'durable',
+    shared: perOrigin,
+    open: (name) => inner.open(name),
+    destroy: async (name) => {
+      if (!isDeleted) throw new Error('It is blocked.')
+      await inner.destroy(name)
+    },
+  }
+  const world = await browser({ store })
+  const { server, device } = world
+  return {
+    ...world,
+    evict: () => {
+      inner = memoryStore()
+    },
+    /** A tab writes `id` offline, and is frozen. */
+    async writeAndLeave(tab: Tab, id: string) {
+      device.disconnect()
+      const written = tab.client.mutate(insert(id))
+      await server.clock.until(written.durable)
+      tab.leave()
+      return written
+    },
+    ids: async () => (await server.rows('ada')).map(({ id }) => id).sort(),
+  }
+}
+
+describe('a frozen tab whose site data is evicted', () => {
+  async function evicted() {
+    const world = await evictable()
+    const { server, device, open, evict, writeAndLeave } = world
+    const tab = await open()
+    const written = await writeAndLeave(tab, 'i1')
+    evict()
+    await tab.comeBack()
+    await server.clock.advance(1_000)
+    return { ...world, tab, written, device }
+  }
+
+  test('invariant 32: still shows its unsent write, and stores it again', async () => {
+    const { server, tab, written, stored } = await evicted()
+    expect(tab.client.status.lifecycle).toBe('running')
+    expect(idsIn(tab)).toEqual(['i0', 'i1'])
+    expect(written.state).toBe('queued')
+    expect((await tab.client.outbox.export()).transactions.map(({ id }) => id)).toEqual([written.id])
+    await server.clock.advance(60_000)
+    tab.kill()
+    expect(await stored()).toEqual(['i1'])
+  })
+
+  test('invariant 32: sends its unsent write', async () => {
+    const { server, device, written, ids } = await evicted()
+    device.reconnect()
+    await server.clock.advance(60_000)
+    expect(written.state).toBe('synced')
+    expect(await ids()).toEqual(['i0', 'i1'])
+    await server.close()
+  })
+
+  test('says in `status.storage.lost` how many unsynced transactions were evicted', async () => {
+    const { server, tab } = await evicted()
+    expect(tab.client.status.storage).toMatchObject({ kind: 'durable', lost: 1 })
+    await server.close()
+  })
+})
+
+test.each(['a frozen tab comes back', 'a fresh tab opens'] as const)(
+  'invariant 32: three frozen tabs whose site data is evicted send each write once (%s first)',
+  async (first) => {
+    const { server, device, open, evict, writeAndLeave, ids } = await evictable()
+    const tabs = [await open(), await open(), await open()]
+    device.disconnect()
+    await server.settle()
+    const written = []
+    for (const [n, tab] of tabs.entries()) written.push(await writeAndLeave(tab, `i${n + 1}`))
+    evict()
+    const fresh = first === 'a fresh tab opens' ? [await open()] : []
+    for (const tab of tabs) {
+      await tab.comeBack()
+      await server.clock.advance(1_000)
+    }
+    device.reconnect()
+    await server.clock.advance(60_000)
+    expect(written.map(({ state }) => state)).toEqual(['synced', 'synced', 'synced'])
+    expect(await ids()).toEqual(['i0', 'i1', 'i2', 'i3'])
+    for (const tab of [...tabs, ...fresh]) expect(idsIn(tab)).toEqual(['i0', 'i1', 'i2', 'i3'])
+    await server.close()
+  },
+)
+
+describe.each([true, false])('after a sign-out (database deleted: %s)', (isDeleted) => {
+  test.each(['its data is as the sign-out left it', 'the user has signed in again'] as const)(
+    'invariant 72: a frozen tab ends and sends nothing if %s',
+    async (then) => {
+      const { server, device, open, writeAndLeave, ids } = await evictable({ isDeleted })
+      const tab = await open()
+      await writeAndLeave(tab, 'i1')
+      await server.clock.until((await open()).client.logout({ pending: 'discard' }))
+      if (then === 'the user has signed in again') await open()
+      device.reconnect()
+      await tab.comeBack()
+      await server.clock.advance(60_000)
+      expect(tab.client.status.lifecycle).toBe('signed-out')
+      expect(idsIn(tab)).toEqual([])
+      expect(await ids()).toEqual(['i0'])
+      await server.close()
+    },
+  )
+
+  test('invariant 72: a frozen tab ends and sends nothing if its site data was evicted before', async () => {
+    const { server, device, open, evict, writeAndLeave, ids } = await evictable({ isDeleted })
+    const tab = await open()
+    await writeAndLeave(tab, 'i1')
+    evict()
+    await server.clock.until((await open()).client.logout({ pending: 'discard' }))
+    device.reconnect()
+    await tab.comeBack()
+    await server.clock.advance(60_000)
+    expect(tab.client.status.lifecycle).toBe('signed-out')
+    expect(await ids()).toEqual(['i0'])
+    await server.close()
+  })
+
+  test('invariant 32: a tab of the next session that is frozen and evicted sends its write', async () => {
+    const { server, device, open, evict, writeAndLeave, ids } = await evictable({ isDeleted })
+    await server.clock.until((await open()).client.logout())
+    const tab = await open()
+    await writeAndLeave(tab, 'i1')
+    evict()
+    device.reconnect()
+    await tab.comeBack()
+    await server.clock.advance(60_000)
+    expect(await ids()).toEqual(['i0', 'i1'])
+    await server.close()
+  })
+})
+
+test('`deleteDatabase` ends a frozen tab, which sends nothing', async () => {
+  const indexedDB = fakeIndexedDb()
+  const { server, device, open } = await browser({ store: indexedDbStore({ indexedDB }) })
+  const tab = await open()
+  device.disconnect()
+  await tab.client.mutate(insert('i1')).durable
+  tab.leave()
+  const [{ name } = { name: '' }] = await listDatabases({ indexedDB })
+  await deleteDatabase(name, { indexedDB })
+  device.reconnect()
+  await tab.comeBack()
+  await server.clock.advance(60_000)
+  expect(tab.client.status.lifecycle).toBe('signed-out')
+  expect((await server.rows('ada')).map(({ id }) => id)).toEqual(['i0'])
+  await server.close()
+})
