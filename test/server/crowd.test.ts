@@ -7,7 +7,8 @@ import { insert } from './harness.ts'
 
 test('unsent bytes for many sockets of one owner are held only once', async () => {
   const authenticate = async () => ({ userId: 'ann' })
-  const service = createSyncService({ database: 'memory:', authenticate, ownerField: 'userId' })
+  const options = { database: 'memory:', ownerField: 'userId', maxSockets: 200 } as const
+  const service = createSyncService({ ...options, authenticate })
   const served = await serve(service, { port: 0, graceMs: 100 })
   const sockets = await Promise.all(
     Array.from({ length: 200 }, async () => {
