@@ -28,8 +28,8 @@ export interface AttachOptions {
 
 /**
  * Attaches the tables of `mappings`, or changes how they are attached: creates the triggers, and adds all rows to the
- * history. Mends the trigger functions of all attached tables. Safe to interrupt, and to run again. Rejects with a ConfigurationError, before anything is changed, if a
- * table cannot be attached.
+ * history. Mends the trigger functions of all attached tables. Safe to interrupt, and to run again. Rejects with a
+ * ConfigurationError, before anything is changed, if a table cannot be attached.
  */
 export async function attach(
   { migrators: db }: SqlDatabase,
