@@ -48,7 +48,7 @@ export type ChangeEvent =
 /** The client fetched and applied a new snapshot, because deltas could not bring the local copy into step. */
 export interface ResetEvent {
   readonly reason: ResetReason
-  /** The `lastSyncId` before the reset. */
+  /** The shown position before the reset. */
   readonly since: number
 }
 
