@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
@@ -42,7 +44,10 @@ describe('the built package', () => {
 
   test('is right by attw, for ESM, CommonJS and bundlers', async () => {
     const attw = fileURLToPath(new URL('node_modules/@arethetypeswrong/cli/dist/index.js', `file://${root}`))
-    await inNode(attw, '--pack', '.', '--profile', 'node16')
+    const folder = await mkdtemp(join(tmpdir(), 'instep-packed-'))
+    await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: root })
+    const [packed = ''] = await readdir(folder)
+    await inNode(attw, join(folder, packed), '--profile', 'node16')
   })
 
   test('exports the same by import and by require', async () => {
