@@ -106,7 +106,9 @@ export function resolveEnvironment(overrides: Partial<Environment> = {}, sendsHe
 
 /**
  * A logger that writes messages of `level` and above to the console. The debug log can be switched on at run time:
- * `localStorage.instep = 'debug'` in a page, the environment variable `INSTEP_LOG=debug` in Node.
+ * `localStorage.instep = 'debug'` in a page (browsers show it at the level "verbose"), the environment variable
+ * `INSTEP_LOG=debug` in Node. It has a line for each event with the state that follows, each request, store transaction,
+ * push, delta, snapshot and state of a transaction, without records and tokens.
  */
 export function consoleLogger(level: keyof Logger = 'warn'): Logger {
   return loggerOf((name) => (message, details) => {

@@ -18,8 +18,9 @@ export interface SyncClientOptions<M extends ModelDefinitions = ModelDefinitions
     CredentialOptions {
   /**
    * The addresses that this service had before: each a former `baseUrl`, or a former `endpoints.bootstrapUrl`. Writes of
-   * this `identity` that wait in the databases of these addresses are moved to the present one, and sent. An empty list:
-   * there are none. @default an `error` is emitted if such a database has unsent writes
+   * this `identity` that wait in the databases of these addresses, also rejected ones, are moved to the present one, and
+   * sent; then the former database is deleted. An empty list: there are none, or several services share the `identity`.
+   * @default an `error` is emitted if such a database has unsent writes and the store has `names`
    */
   readonly movedFrom?: readonly string[] | undefined
   /**
@@ -31,7 +32,9 @@ export interface SyncClientOptions<M extends ModelDefinitions = ModelDefinitions
   readonly identity?: string | null
   /**
    * Called after a 401, once for each refused credential, and once if the credentials now belong to another user. May
-   * return a new token, or a promise of one; otherwise syncing pauses until `resume()`.
+   * return a new token, or a promise of one; otherwise syncing pauses until `resume()`. If two tokens in a row were
+   * refused, the client waits before it uses the next one. If the function throws or rejects, the client emits an
+   * `error`, and calls it again after a wait. One tab at a time calls it, and passes the token on to the others.
    */
   readonly onUnauthenticated?: ((error: SyncError) => unknown) | undefined
   /** The models of the application's types. Without models, records are not checked and have no specific type. */

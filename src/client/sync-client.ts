@@ -217,8 +217,10 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
   }
 
   /**
-   * Ends the pause after a 401, with `token` or with the current result of the token function. Throws a ClosedError
-   * after `close`, and a ConfigurationError if a header cannot carry `token`.
+   * Ends the pause after a 401, with `token` or with the current result of the token function. `token` is used until
+   * that function returns another one than before. If two tokens in a row were refused, the client waits before it uses
+   * the next one, longer each time. Throws a ClosedError after `close`, and a ConfigurationError if a header cannot
+   * carry `token`.
    */
   resume(token?: string): void {
     this.#engine.resume(token)
@@ -226,7 +228,8 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
 
   /**
    * Runs `body` synchronously, and returns the transaction of its writes. The writes are shown at once, online or
-   * offline; then they are stored and sent. `body` can read its own writes.
+   * offline; then they are stored and sent. `body` can read its own writes. Its result is not returned: to use the id of a
+   * new record afterwards, give the record an `id`, or assign the result of `insert` to a variable.
    *
    * If `mutate` throws, nothing has changed. It throws whatever `body` throws, and:
    * - a ValidationError for a value that breaks its model or is not JSON, and, with the code `not_loaded`, for a record
@@ -246,8 +249,10 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
 
   /**
    * Undoes the last step of this client by `tx.undo`: one transaction, or all transactions of a group. Resolves with
-   * `false` if there is no step to undo. Rejects as `tx.undo` does; the transactions that are not undone can then be
-   * undone again.
+   * `false` if there is no step to undo, or if nothing of it can be taken back; the step is then dropped. Rejects as
+   * `tx.undo` does; the transactions that are not undone can then be undone again.
+   *
+   * The client keeps its last 100 steps since it was created. A rejected transaction is no step; its `retry` is.
    */
   undo(): Promise<boolean> {
     return this.#engine.mutations.undo()
@@ -274,6 +279,11 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
   /**
    * Calls `listener` for each event `name`. Call the returned function to stop. If a listener throws, the error is
    * logged and the other listeners still run.
+   *
+   * When a listener is called, everything that it can read agrees: records, queries, status and outbox. Queries come
+   * first, then `change`, `status` and `storage`, the outbox and its transactions, and other events; then promises
+   * settle. A listener may change something, and reads the change at once. All listeners are called again for it, after
+   * they have been called for the first change.
    */
   on<Name extends keyof SyncEvents>(name: Name, listener: Listener<SyncEvents[Name]>): Unsubscribe {
     return this.#engine.events.on(name, listener)

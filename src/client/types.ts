@@ -31,13 +31,19 @@ type PartOf<R> = R extends unknown
   ? { readonly [Field in keyof R as Field extends 'id' ? never : Field]?: R[Field] }
   : never
 
-/** The operations of a transaction, in the order of the calls. Each call sees the writes of the calls before. */
+/**
+ * The operations of a transaction, in the order of the calls. Each call sees the writes of the calls before. A field that
+ * is `undefined` is left out.
+ */
 export interface TypedMutator<out M extends ModelDefinitions> {
   /** The record as shown, with the writes of this transaction; `undefined` if there is none. */
   get<T extends NameOf<M>>(t: T, id: string): RecordFor<M, T> | undefined
   /** Adds a record and returns its id: `record.id`, or a new UUIDv7. Throws if a record with that id exists. */
   insert<T extends NameOf<M>>(t: T, record: NewRecord<M, T>): string
-  /** Replaces the listed fields and keeps the others. Throws if there is no such record. */
+  /**
+   * Replaces the listed fields and keeps the others, even if those break the model already. Throws if there is no such
+   * record.
+   */
   update<T extends NameOf<M>>(t: T, id: string, fields: ChangedFields<M, T>, options?: WriteOptions): void
   /** Replaces the whole record, or adds it if there is none. Fields that `record` leaves out are removed. */
   put<T extends NameOf<M>>(
@@ -95,16 +101,24 @@ export interface OutboxView<out M extends ModelDefinitions> {
   /**
    * Replaces a rejected transaction by a new one, and returns the new one. Its writes are those of `edit`. Without
    * `edit`, they are the same as before, but an update of a record that was deleted meanwhile puts the whole record back.
-   * Throws as `mutate` does, and a
-   * ConfigurationError if there is no rejected transaction with this id.
+   * The new transaction requires the pending ones that the rejected one required, or their replacements. If another tab
+   * has decided about the rejected one meanwhile, the new one ends as `cancelled`.
+   *
+   * Throws as `mutate` does, and a ConfigurationError if there is no rejected transaction with this id, or not any more.
+   * A listener of `rejected` that retries at once gets the next `rejected` later each time, up to 8 s. The sixth such
+   * `retry` in a row throws a ConfigurationError.
    */
   retry<R>(id: string, edit?: (mutator: TypedMutator<M>) => NotAsync<R>): Transaction
   /**
-   * Drops a rejected transaction. Rejects with a ConfigurationError if there is no rejected transaction with this id,
-   * with a StorageError, or with a ClosedError.
+   * Drops a rejected transaction. Resolves when it is removed from the disk. Rejects with a ConfigurationError if there
+   * is no rejected transaction with this id, or not any more; with a StorageError if the disk fails, and the transaction
+   * then stays; or with a ClosedError.
    */
   discard(id: string): Promise<void>
-  /** Everything in the outbox, as plain data, including the values that the user wrote. */
+  /**
+   * Everything in the outbox, as plain data, including the values that the user wrote. Rejects with a ClosedError if the
+   * client is closed before the disk is read.
+   */
   export(): Promise<ExportedOutbox>
 }
 

@@ -28,7 +28,10 @@ export interface Model<Schema extends StandardSchema = StandardSchema> {
 
 /**
  * Declares one type with options, for {@link defineModels}. The schema describes the payload of a record as it is on
- * the wire.
+ * the wire, and checks it without changing it: records have the type of the schema's input. So a brand of the output,
+ * such as zod's `.brand()`, is not in their type. A schema that returns a promise, for example one with an asynchronous
+ * refinement, cannot be used: writes of its type throw a ConfigurationError, arriving records are not checked, and
+ * `error` says so once.
  *
  * @example model(issueSchema, { indexes: ['projectId', ['status', 'createdAt']] })
  */

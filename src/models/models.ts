@@ -43,7 +43,8 @@ export interface Migrations {
 
 /**
  * One migration step. If `row` throws or does not return a row, the data is fetched again. If `op` throws or does not
- * return an op, its transaction is kept but not sent.
+ * return an op, its transaction is kept in the outbox as rejected, with the reason `migration`. A transaction whose
+ * response was lost is first sent in its older form, so that it is not carried out twice.
  */
 export interface Migration {
   readonly row?: (row: WireRow) => WireRow | undefined

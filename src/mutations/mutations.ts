@@ -41,10 +41,16 @@ const heldSeconds = 5
 /** The number of requests that may fail in a row before `status.writes.paused` has the reason. */
 const maxLost = 2
 
-/** The number of pending and of rejected transactions. `paused`: why none, or not all, are sent. */
 export interface WritesStatus {
+  /** The number of transactions that the data does not show yet. */
   readonly pending: number
+  /** The number of transactions that wait in the outbox for a decision. */
   readonly rejected: number
+  /**
+   * A sentence that says why none of the transactions are sent, or not all: the server takes no transactions, or cannot
+   * decide about some; they cannot be encoded; there are no credentials; or three requests in a row got lost although
+   * the connection is not `offline`.
+   */
   readonly paused?: string
 }
 

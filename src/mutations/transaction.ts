@@ -29,8 +29,9 @@ export interface Transaction {
   /** The records that the transaction changes: before the change, after it, and as the server last sent them. */
   readonly records: readonly TouchedRecord[]
   /**
-   * Resolves once the transaction is flushed to the disk, or accepted by the server if the disk fails. Rejects with the
-   * StorageError of the disk if both fail; with a RejectedError if the transaction is undone or rejected before.
+   * Resolves once the transaction is flushed to the disk, or accepted by the server if the disk fails; at once if
+   * `status.storage` says `memory`. Rejects with the StorageError of the disk if both fail; with a RejectedError if the
+   * transaction is undone or rejected before.
    */
   readonly durable: Promise<void>
   /**

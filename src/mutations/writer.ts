@@ -11,8 +11,8 @@ export interface MutateOptions {
    */
   readonly requires?: readonly Transaction[] | undefined
   /**
-   * Adds the writes to the newest transaction, which `mutate` then returns, if its write to the disk has not begun and
-   * it has the same `coalesce`, `group` and `label`.
+   * Adds the writes to the newest transaction, which `mutate` then returns, if its write to the disk has not begun, it
+   * has the same `coalesce`, `group` and `label`, and both have at most 1 000 ops together.
    */
   readonly coalesce?: string | undefined
   /** A name to show to the user, in a list of rejected transactions or of steps to undo. */

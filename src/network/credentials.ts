@@ -4,7 +4,8 @@ import { redactError } from './redact-error.ts'
 
 /**
  * A token or an API key, or a function that returns the current one; `null`, `undefined` or an empty string if nobody
- * is signed in. The function is called before each request.
+ * is signed in, which counts as a 401. The function is called before each request and each socket. While it throws, the
+ * client counts as offline, and calls it again later.
  */
 export type CredentialSource = string | (() => string | null | undefined | Promise<string | null | undefined>)
 
@@ -13,12 +14,15 @@ const maxRefused = 20
 
 /** At most one of `token` and `apiKey`. Without either, the client sends no credential; cookies may authenticate it. */
 export interface CredentialOptions {
+  /** Sent as `Authorization: Bearer`, and in the query of a socket that cannot send headers. */
   readonly token?: CredentialSource | undefined
+  /** Sent as `X-API-Key`. If a socket cannot send headers, as in a page, the client polls. */
   readonly apiKey?: CredentialSource | undefined
   /**
-   * Returns the `identity` that a token or an API key belongs to. A credential of another identity is never sent: the
-   * connection becomes `unauthenticated`, with the code `other_user`. While the function throws, nothing is sent, and
-   * the function is called again later.
+   * Returns the `identity` that a token or an API key belongs to, such as the `sub` of a JSON Web Token. A credential of
+   * another identity is never sent: the connection becomes `unauthenticated`, with the code `other_user`. The function is
+   * called before each request and each socket. While it throws, nothing is sent, and it is called again later. Not
+   * needed for a service that names its callers, as Instep's own does.
    */
   readonly identityOf?: ((token: string) => string | Promise<string>) | undefined
 }

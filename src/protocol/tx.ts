@@ -67,10 +67,14 @@ export interface TxCodec {
   readonly requires?: boolean
   /** The maximum number of transactions in a request. @default 100 */
   readonly maxTransactions?: number
-  /** Returns the body, which is sent as JSON. */
+  /**
+   * Returns the body, which is sent as JSON. While it throws, or returns something that is not JSON, nothing is sent, and
+   * `status.writes.paused` says so.
+   */
   encode(txs: readonly WireTransaction[]): unknown
   /**
-   * Returns the results in a 2xx response. `body`: its JSON. If it throws, the client treats the response as faulty.
+   * Returns the results in a 2xx response. `body`: its JSON. If it throws, the client treats the response as faulty, and
+   * sends the transactions again.
    */
   decode(body: unknown, txs: readonly WireTransaction[]): TxResponse
 }

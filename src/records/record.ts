@@ -2,8 +2,9 @@ import type { JsonValue, Payload } from '../protocol/json.ts'
 import type { WireRow } from '../protocol/row.ts'
 
 /**
- * A record as the application sees it: the fields of the payload, and `id`. The record is frozen. Nested values are
- * shared with the replica and must not be changed either, as the type says.
+ * A record as the application sees it: the fields of the payload, and `id`, which also wins over a field `id` of the
+ * payload. The record is frozen. Nested values are shared with the replica and must not be changed either, as the type
+ * says. A record type with optional fields is not assignable to this type.
  */
 export type DataRecord = { readonly id: string } & { readonly [field: string]: JsonValue }
 

@@ -28,9 +28,10 @@ export interface AttachedSockets {
 }
 
 /**
- * Opens the sockets of `service` on a server of Node. Other handlers for upgrades on the same server get the requests
- * that are not for the service. A request for an upgrade to anything but a WebSocket is answered like a plain HTTP
- * request.
+ * Opens the sockets of `service` on a server of Node; one of `node:http2` needs `allowHTTP1: true`. Other handlers for
+ * upgrades on the same server get the requests that are not for the service, and must leave the service's to it: create a
+ * `WebSocketServer` of `ws` with `noServer`, since it refuses every path but its own. Without other handlers, such requests
+ * are refused. A request for an upgrade to anything but a WebSocket is answered like a plain HTTP request.
  */
 export function attachSockets(
   server: UpgradingServer,

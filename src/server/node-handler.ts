@@ -21,7 +21,8 @@ export type NodeHandler = (incoming: Incoming, outgoing: Outgoing) => Promise<vo
 
 /**
  * Returns a handler that serves `service` in a server of Node. Mount it before anything that reads request bodies. The
- * handler never rejects.
+ * handler never rejects. If the body of a transaction was read before, it answers with 500, and the client keeps the
+ * transaction.
  */
 export function nodeHandler(
   service: Pick<SyncService, 'fetch'>,

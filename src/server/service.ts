@@ -66,7 +66,8 @@ export interface SyncService {
   /**
    * Closes the sockets of all callers for which `match` returns true. Call it when their access has ended, or when
    * their owners have changed. No change is pushed to them any more; beyond 100 sockets, they are closed within 60 s,
-   * so that not all clients fetch a snapshot at once.
+   * so that not all clients fetch a snapshot at once. If `match` throws, the error is logged, and the socket is closed so
+   * that its caller is authenticated again.
    */
   revoke(match: (caller: Caller) => boolean): void
   /**

@@ -13,8 +13,9 @@ import type { SqliteDatabase } from './sqlite.ts'
 
 export interface SqliteStoreOptions {
   /**
-   * The folder of the files, one for each database. Created if it does not exist, readable by its owner only. A file's
-   * name is a hash and reveals nothing.
+   * The folder of the files, on a disk of this machine: SQLite cannot lock files on most network file systems. There are
+   * two for each database: the data, and what its clients share. Created if it does not exist, readable by its owner
+   * only. A file's name is a hash and reveals nothing. In Electron, use a folder of `app.getPath('userData')`.
    */
   readonly folder: string
   /** Opens the SQLite database at `path`, and creates it if it does not exist: `(path) => new DatabaseSync(path)`. */
@@ -31,9 +32,14 @@ const clients = '-clients'
 const files = new Map<string, SqliteFile>()
 
 /**
- * Returns a store that keeps its data in SQLite, for Node and Electron's main process: one file for each database. The
- * application chooses the SQLite library. Calls of SQLite block the thread. The store's promises reject with a
- * StorageError.
+ * Returns a store that keeps its data in SQLite, for Node and Electron's main process. The application chooses the
+ * SQLite library. Its calls block the thread, and wait up to 2 s for another process. Processes with one folder are like
+ * tabs: until `close`, a client looks four times a second at what the others have to say, which keeps the process
+ * running.
+ *
+ * The store's promises reject with a StorageError. On a full disk, a write fails, since SQLite cannot make room for it. A
+ * damaged file is not deleted, since it may hold unsent writes: the client works in memory, and `status.storage.reason`
+ * says which file to move away. `destroy` deletes the files, and other processes then work in memory.
  *
  * @throws ConfigurationError if an option is missing or wrong
  */

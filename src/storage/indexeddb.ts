@@ -13,13 +13,16 @@ import { type Store, type StoreConnection, tables } from './store.ts'
 const version = 1
 
 export interface IndexedDbOptions {
-  /** The IndexedDB to use. @default the global `indexedDB`, looked up at each opening */
+  /**
+   * The factory to use; the classes, such as `IDBRequest`, are always the global ones. @default the global `indexedDB`,
+   * looked up at each opening
+   */
   readonly indexedDB?: IDBFactory | undefined
 }
 
 /**
  * Returns a store that keeps its data in the browser's IndexedDB: one database for each name, with one object store for
- * each table. Its promises reject with a StorageError; `unavailable` if there is no IndexedDB.
+ * each table. Its promises reject with a StorageError; `no_storage` if there is no IndexedDB.
  */
 export function indexedDbStore(options: IndexedDbOptions = {}): Store {
   const factory = () => factoryOf(options)

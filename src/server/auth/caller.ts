@@ -6,9 +6,9 @@ export interface Caller {
   readonly userId: string
   readonly organizationId?: string | undefined
   /**
-   * The owners whose records the caller sees and may change. The first one owns the records that the caller inserts
-   * without naming an owner. Without any, the caller sees nothing. @default the `userId` or `organizationId`, if that
-   * is the service's `ownerField`
+   * The owners whose records the caller sees and may change, each a text of 1 to 255 characters. The first one owns the
+   * records that the caller inserts without naming an owner. With an empty list, the caller sees nothing. @default the
+   * `userId` or `organizationId`, if that is the service's `ownerField`; for any other field, the caller is refused
    */
   readonly owners?: readonly string[] | undefined
   /** When the credentials expire, in ms since the epoch. Sockets are closed then. */
@@ -32,7 +32,8 @@ export interface Refusal {
 
 /**
  * Identifies the caller of a request. `null` refuses the request; a {@link Refusal} also says why. If the function
- * rejects, the credentials cannot be checked now: the request is answered with 503, and nobody is signed out.
+ * rejects, takes longer than 30 s or resolves with anything else, the credentials cannot be checked now: the request is
+ * answered with 503, nobody is signed out, and the log says why.
  *
  * The token of a socket request is always in the `Authorization` header, even if it was sent in the query.
  */

@@ -36,7 +36,8 @@ export interface JwtKeySet {
   readonly audience: string | null
   /**
    * How long fetched keys are used, in ms. A key that the provider has withdrawn is accepted for as long. If the
-   * provider cannot be reached for that time, requests are answered with 503. @default 60_000
+   * provider cannot be reached for that time, requests are answered with 503. An unknown key causes a fetch, at most
+   * every 5 s; sooner than that, a token with it is answered with 503, and not refused. @default 60_000
    */
   readonly cacheMs?: number
   /** The time limit for fetching keys, in ms. @default 5_000 */

@@ -22,7 +22,10 @@ export type ProfileOf = (token: string) => Promise<OAuthProfile | null>
 export interface IntrospectionOptions extends ProviderAddress {
   readonly clientId: string
   readonly clientSecret: string
-  /** The required `aud` claim: a provider also issues tokens for other services. `null` if its tokens have none. */
+  /**
+   * The required `aud` claim: a provider also issues tokens for other services. `null` if its tokens have none: tokens for
+   * any audience are then accepted, and with some providers refresh tokens, too.
+   */
   readonly audience: string | null
   /** A scope that the token must have. @default not checked */
   readonly scope?: string

@@ -20,9 +20,12 @@ export type Authorization =
 
 export interface AuthorizeContext {
   /**
-   * Reads any record, as the transactions that are decided before this one have left it. A record that an op `restores`
-   * is read as it was before its removal. From the first call on, the
-   * function holds up all other writes, and is stopped after 1 s.
+   * Reads any record, as the transactions that are decided before this one have left it. It cannot change until this one
+   * is decided. A record that an op `restores` is read as it was before its removal.
+   *
+   * From the first call on, the function holds up all other writes: do everything slow before. It is stopped after 1 s, or
+   * half of `maxWaitMs` if that is shorter, and the request is answered with 503. Await each call, and do not use
+   * `service.read` or `service.write` meanwhile: they may wait for what the function holds.
    */
   readonly read: RecordReader
 }
@@ -32,6 +35,10 @@ export interface AuthorizeContext {
  * `undefined` allows the transaction; a WriteRejectedError rejects it. The function may be called again for the same
  * transaction, and the result is ignored if the transaction has its verdict already. If the function throws another
  * error, or returns anything else, the request is answered with 503 and the client sends it again.
+ *
+ * An update may also remove fields: those in `unset`. Of an op with `was`, as an undo sends it, the function sees what is
+ * left; if nothing is left, it does not run. That is known only while other writes are held up, so the whole function
+ * runs then.
  */
 export type Authorize = (
   transaction: WireTransaction,

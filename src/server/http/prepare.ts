@@ -19,8 +19,11 @@ export interface PrepareContext {
 
 /**
  * Completes or changes an op of a client before it is judged: for fields that the server sets. Returns the op, whose
- * fields `p` may differ; `undefined` leaves it as it is. The result is judged as if the client had sent it. The fields of
- * a restored record stay as they were.
+ * fields `p` may differ; `undefined` leaves it as it is. The result is judged as if the client had sent it. A field that
+ * it sets stays even if `unset` names it. The fields of a restored record stay as they were.
+ *
+ * Runs while other writes are held up, within the time limit of {@link Authorize}. It may run more than once before the
+ * commit, and for a transaction that is rejected afterwards, but not for one that has its verdict already.
  *
  * Throws a WriteRejectedError to reject the transaction. If the function throws anything else, or changes more than the
  * fields, nothing is decided: the request is answered with 503 and the client sends it again.

@@ -1,4 +1,7 @@
-/** The server's end of an open WebSocket, as `ws`, Deno and workers provide it. */
+/**
+ * The server's end of an open WebSocket, as `ws`, Deno and workers provide it. The sockets of `Bun.serve` have no
+ * `addEventListener`, and `getBufferedAmount()`: pass an object that forwards these calls.
+ */
 export interface ServerSocket {
   /** The number of bytes that are sent but still buffered. */
   readonly bufferedAmount: number
