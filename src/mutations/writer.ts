@@ -6,8 +6,8 @@ import type { TransactionState } from './transaction-state.ts'
 
 export interface MutateOptions {
   /**
-   * The transactions that this one requires: if one of them is rejected or undone, so is this one. @default those that
-   * add a record which it changes
+   * The transactions that this one requires: if one of them is rejected or undone, so is this one. It always requires
+   * those that add a record which it changes. @default none but these
    */
   readonly requires?: readonly Transaction[] | undefined
   /**
