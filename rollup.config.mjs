@@ -39,7 +39,7 @@ const commands = { 'cli/index': 'src/cli/index.ts' }
 const seed = {
   name: 'pglite-seed',
   async writeBundle({ dir }) {
-    const [file, folder] = [join(dir, 'pglite-seed.tar.br'), await mkdtemp(join(tmpdir(), 'instep-seed-'))]
+    const [file, folder] = [join(dir, 'pglite-tables.tar.br'), await mkdtemp(join(tmpdir(), 'instep-seed-'))]
     // Not from the seed of an earlier build.
     await rm(file, { force: true })
     const { openSqlLog } = await import(pathToFileURL(resolve(dir, 'server/index.js')).href)

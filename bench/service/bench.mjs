@@ -21,7 +21,7 @@ export async function bench() {
   // The command line says its version, which it reads from there.
   await copyFile(here('../../package.json'), join(out, 'package.json'))
   // What a first start begins from is made by `npm run build`.
-  await copyFile(here('../../dist/pglite-seed.tar.br'), join(out, 'dist/pglite-seed.tar.br'))
+  await copyFile(here('../../dist/pglite-tables.tar.br'), join(out, 'dist/pglite-tables.tar.br'))
   const cli = await bundle({ entryPoints: [here('../../src/cli/index.ts')] }, 'dist/cli/index.mjs')
   const parts = await bundle({ stdin: { contents, resolveDir: here('.'), loader: 'ts' } }, 'parts.mjs')
   const { startPostgres, signToken, ...server } = await import(pathToFileURL(parts).href)

@@ -178,15 +178,15 @@ function isEndState(state: unknown): state is OutboxEnd['state'] {
  */
 export const lifeKey = '~~'
 
-/** The keys of all entries sort before this one. After it, earlier versions stored which transactions had ended. */
+/** The keys of all entries sort before this one. */
 const to = '~'
 
 /** The number of ends that are kept. While a client hears nothing, fewer transactions should end. */
 const maxEnds = 1_000
 
-/** The key after `last`. Earlier versions stored a transaction under its id, which sorts before all keys. */
+/** The key after `last`, which is empty if nothing is stored. */
 export function nextKey(last: string): string {
-  return `n${digits(last.startsWith('n') ? Number.parseInt(last.slice(1), 10) + 1 : 1)}`
+  return `n${digits((Number.parseInt(last.slice(1), 10) || 0) + 1)}`
 }
 
 /** The states of the stored entry that each part may replace. `undefined`: there is no entry. */
@@ -279,12 +279,11 @@ export function openOutbox(
     for (const entry of [...added, ...changed]) tx.put('outbox', entry.key, textOf(entry))
     return { stored: byId([...added, ...changed]), refused }
   }
-  /** Removes all ends but the last `maxEnds`, and the notes of earlier versions. */
+  /** Removes all ends but the last `maxEnds`. */
   const trim = () =>
     connection.transaction({ tables: ['outbox'], mode: 'write' }, async (tx) => {
       const ends = (await entriesIn(tx)).filter(isEnd)
       for (const { key = '' } of ends.slice(0, -maxEnds)) tx.delete('outbox', key)
-      tx.delete('outbox', { from: to, to: lifeKey })
     })
   return {
     read: async (after) => {
@@ -407,7 +406,7 @@ export function signedOut(): StorageError {
 
 function readEntry(text: StoreValue | undefined): OutboxEntry | undefined {
   const value = readJson(text)
-  return isEntry(value) ? { ...value, key: value.key ?? value.id } : undefined
+  return isEntry(value) ? value : undefined
 }
 
 function isEntry(value: unknown): value is OutboxEntry {

@@ -177,7 +177,7 @@ async function makeBundle(): Promise<string> {
   }
   copyFileSync(join(root, 'package.json'), join(folder, 'package.json'))
   // From here the package is found that it is part of, with what that brings: else each folder is made from nothing.
-  const seed = 'dist/pglite-seed.tar.br'
+  const seed = 'dist/pglite-tables.tar.br'
   mkdirSync(join(folder, 'dist'), { recursive: true })
   if (existsSync(join(root, seed))) copyFileSync(join(root, seed), join(folder, seed))
   const outfile = join(folder, 'dist', 'cli', 'index.mjs')

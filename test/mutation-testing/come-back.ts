@@ -13,7 +13,7 @@ export const comeBack: readonly Mutation[] = [
   {
     invariant: 21,
     test: 'test/writes/two-tabs.test.ts',
-    name: 'invariant 21: a write of an earlier version that the data contains is not shown, and ends on the disk',
+    name: 'invariant 21: a stored write that the data contains already is not shown, and ends on the disk',
     file: 'src/mutations/acknowledgements.ts',
     from: '() => disk.leads,',
     to: '() => false,',

@@ -31,7 +31,7 @@ export const sql: readonly Mutation[] = [
     test: 'test/server-sql/restored.test.ts',
     name: 'invariant 11: after %s',
     file: 'src/server/log/sql/postgres.ts',
-    from: "coalesce((select xmin::text from instep_migration where name = '1'), '')",
+    from: "coalesce((select xmin::text from instep_migration where name = '001'), '')",
     to: "''",
   },
   {

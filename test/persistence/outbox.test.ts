@@ -98,23 +98,6 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     expect(ids((await outbox.read()).records)).toEqual(['1', '2'])
   })
 
-  test('reads what an earlier version stored, first, and stores after it', async () => {
-    const store = makeStore()
-    const { outbox } = await open(store)
-    const id = '019b76da-abe8-7000-838d-3115b67acbe1'
-    await behind(store, async (tx) => {
-      tx.put('outbox', id, JSON.stringify({ ...record(id, { state: 'sending' }), shapes: [[]] }))
-      tx.put('outbox', '~019b76da-abe8-7000-838d-3115b67acbe0', true)
-    })
-    await outbox.write({ put: [record('1')] })
-    const { records, unreadable } = await outbox.read()
-    expect(records).toMatchObject([record(id, { state: 'sending' }), record('1')])
-    expect(unreadable).toEqual([])
-    const [{ key } = { key: '' }] = records
-    expect((await outbox.write({ end: [{ id, key, state: 'synced' }] })).refused.size).toBe(0)
-    expect(ids((await outbox.read()).records)).toEqual(['1'])
-  })
-
   test('keeps a transaction unless another client discarded it, and says so', async () => {
     const { outbox } = await open(makeStore())
     await outbox.write({ put: [record('1'), record('2', { state: 'sending' })] })

@@ -27,8 +27,8 @@ const spyTypes = ['text', 'int4', 'int8', 'bool', 'name'].flatMap((type) => [
   `create domain pg_temp.${type} as pg_catalog.${type} check (pg_temp.spy(value))`,
 ])
 
-/** As an earlier version made the function of a trigger. */
-const asBefore = `do $$ declare f text; begin
+/** Makes the functions of the triggers unsafe. */
+const makeUnsafe = `do $$ declare f text; begin
   for f in select oid::regprocedure from pg_proc where proname like 'instep\\_note\\_%' loop
     execute format('alter function %s set search_path = pg_catalog; grant execute on function %s to public', f, f);
   end loop; end $$`
@@ -76,11 +76,11 @@ describe.each(kinds)('on %s, a role that may only insert into an attached table'
     expect(await team.run('select who from spied')).toEqual([])
   })
 
-  test('loses the triggers that it made of a function of an earlier version', async () => {
+  test('loses the triggers that it made of an unsafe function', async () => {
     const team = await open()
     const [{ name = '' } = {}] = await team.run(functionsOf)
     await team.run(
-      asBefore,
+      makeUnsafe,
       'create table others (id text)',
       `alter table others owner to ${mallory(kind)}`,
       `grant create on schema public to ${mallory(kind)}`,
@@ -95,11 +95,11 @@ describe.each(kinds)('on %s, a role that may only insert into an attached table'
     await team.service.ready()
   })
 
-  test('keeps a service from starting, if the triggers are of an earlier version, until they are attached again', async () => {
+  test('keeps a service from starting, if the triggers are unsafe, until the tables are attached again', async () => {
     const team = await open()
-    await team.run(asBefore)
+    await team.run(makeUnsafe)
     await expect(team.service.ready()).rejects.toThrow(
-      /^The triggers of the attached tables are from an earlier version, .*; run `instep attach`\.$/,
+      /^The triggers of the attached tables let a role .*; run `instep attach`\.$/,
     )
     expect(await team.run(unsafe)).toHaveLength(2)
     await team.log.attach('teamId')
@@ -111,7 +111,7 @@ describe.each(kinds)('on %s, a role that may only insert into an attached table'
 test('attaching one table mends the triggers of all, also for a service without their mapping', async () => {
   const team = await openTeam('PostgreSQL', { postgres, name: 'privileges' })
   teams.push(team)
-  await team.run(asBefore)
+  await team.run(makeUnsafe)
   const [{ name = '' } = {}] = await team.run('select current_database() as name')
   const address = await postgres.database(String(name))
   const without = await openSqlLog(address)

@@ -22,8 +22,7 @@ export async function createAuthTables(run: RunSql): Promise<void> {
   const columns =
     'id text PRIMARY KEY, hash text NOT NULL, user_id text NOT NULL, organization_id text, expires_at bigint, active boolean NOT NULL, owners text'
   const create = (table: TableName) =>
-    // A table of an earlier version has no owners.
-    `CREATE TABLE IF NOT EXISTS ${table} (${columns}); ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS owners text; CREATE INDEX IF NOT EXISTS ${table}_user ON ${table} (user_id);`
+    `CREATE TABLE IF NOT EXISTS ${table} (${columns}); CREATE INDEX IF NOT EXISTS ${table}_user ON ${table} (user_id);`
   await run(
     `DO $$ BEGIN PERFORM pg_advisory_xact_lock(${advisoryLock}); ${create('instep_sessions')} ${create('instep_api_keys')} END $$`,
     [],

@@ -71,12 +71,12 @@ export async function secureFunctions(db: Db): Promise<void> {
   }
 }
 
-/** Throws a ConfigurationError if a trigger function lets others act as its owner, as those of an earlier version do. */
+/** Throws a ConfigurationError if a trigger function lets others act as its owner. */
 export async function refuseUnsafeFunctions(db: Db): Promise<void> {
   const [unsafe] = await unsafeFunctions(db)
   if (!unsafe) return
   throw new ConfigurationError(
     'database',
-    'The triggers of the attached tables are from an earlier version, with which whoever may insert into such a table can act as the role that attached it; run `instep attach`.',
+    'The triggers of the attached tables let a role that may insert into such a table act as the role that attached it; run `instep attach`.',
   )
 }

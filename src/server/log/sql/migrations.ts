@@ -1,20 +1,28 @@
 import { type Migration, Migrator, sql } from 'kysely'
+import { ConfigurationError } from '../../../base/errors.ts'
 import type { Db } from './database.ts'
 
 /**
- * The versions of the tables. Never change a published version. With `collate "C"`, PostgreSQL compares strings by
+ * The versions of the tables, in the order of their names. Never change a published version. With `collate "C"`, PostgreSQL compares strings by
  * bytes, so they are equal exactly when they are equal in JavaScript. Payloads are `json`, not `jsonb`, which would
  * reorder keys, rewrite numbers and cost time.
  */
 const migrations: Readonly<Record<string, Migration>> = {
-  '1': {
+  '001': {
     async up(db) {
       await sql`
         create table instep_state (
           one boolean primary key default true check (one),
           history text not null,
           head bigint not null,
-          horizon bigint not null
+          horizon bigint not null,
+          verdict_horizon bigint not null default 0,
+          -- The field by which the data was served; null if it is not known yet.
+          owner_field text,
+          -- A digest of all attached mappings; null if there is none.
+          mapping text,
+          -- The head after the last changes that made no frames, because there were too many at once.
+          bulk bigint not null default 0
         )`.execute(db)
       await sql`insert into instep_state (history, head, horizon) values (gen_random_uuid(), 0, 0)`.execute(
         db,
@@ -29,10 +37,17 @@ const migrations: Readonly<Record<string, Migration>> = {
           tx text collate "C",
           at bigint not null,
           last boolean not null,
-          frame json not null
+          frame json not null,
+          -- The owner to whom the record moved with this change.
+          moved_to text collate "C",
+          -- The fields of a record that a client's transaction removed with this change, for an undo.
+          removed json
         )`.execute(db)
       await sql`create index instep_log_owner on instep_log (owner, sid)`.execute(db)
       await sql`create index instep_log_record on instep_log (t, id, sid)`.execute(db)
+      // The changes that remove or replace a whole record, to find what a later one makes obsolete.
+      await sql`
+        create index instep_log_whole on instep_log (t, id, sid, owner) where frame->>'op' <> 'u'`.execute(db)
       await sql`
         create table instep_record (
           t text collate "C",
@@ -54,42 +69,12 @@ const migrations: Readonly<Record<string, Migration>> = {
           primary key (caller, id),
           check ((sid is null) <> (error is null))
         )`.execute(db)
-    },
-  },
-  '2': {
-    async up(db) {
       const age = sql`(case
         when id ~ '^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-7[0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}$'
         then greatest(at, ('x' || substr(id, 1, 8) || substr(id, 10, 4))::bit(48)::bigint) end)`
       await sql`create index instep_verdict_age on instep_verdict (${age}) where ${age} is not null`.execute(
         db,
       )
-      // Last, because this locks the table for all readers and writers until the commit.
-      await sql`alter table instep_state add column verdict_horizon bigint not null default 0`.execute(db)
-    },
-  },
-  '3': {
-    async up(db) {
-      // `null` if the field is not known yet, as in a database of an earlier version.
-      await sql`alter table instep_state add column owner_field text`.execute(db)
-    },
-  },
-  '4': {
-    async up(db) {
-      // `null` also for a record that moved before: a caller who sees both of its owners then receives the removal,
-      // too.
-      await sql`alter table instep_log add column moved_to text collate "C"`.execute(db)
-    },
-  },
-  '5': {
-    async up(db) {
-      // The changes that remove or replace a whole record, to find what a later one makes obsolete.
-      await sql`
-        create index instep_log_whole on instep_log (t, id, sid, owner) where frame->>'op' <> 'u'`.execute(db)
-    },
-  },
-  '6': {
-    async up(db) {
       // The keys of rows that the application has changed, a list for each statement; null is all keys of a type.
       await sql`
         create table instep_change (t text collate "C" not null, ids text[])
@@ -104,32 +89,6 @@ const migrations: Readonly<Record<string, Migration>> = {
           filled boolean not null,
           attached boolean not null
         )`.execute(db)
-      await sql`
-        create function instep_json(value json) returns jsonb language plpgsql immutable strict as
-          $$ begin return value::jsonb; exception when others then return null; end $$`.execute(db)
-      await sql`
-        create function instep_lock(relation text) returns boolean language plpgsql as $$ begin
-          execute 'lock table ' || relation || ' in access share mode nowait';
-          return true;
-        exception when lock_not_available then return false; end $$`.execute(db)
-      // A digest of all attached mappings; `null` if there is none.
-      await sql`alter table instep_state add column mapping text`.execute(db)
-    },
-  },
-  '7': {
-    async up(db) {
-      // The fields of a record that a client's transaction removed with this change, for an undo.
-      await sql`alter table instep_log add column removed json`.execute(db)
-    },
-  },
-  '8': {
-    async up(db) {
-      // The head after the last changes that made no frames, because there were too many at once.
-      await sql`alter table instep_state add column bulk bigint not null default 0`.execute(db)
-    },
-  },
-  '9': {
-    async up(db) {
       // See src/server/tables/aside.ts.
       await sql`
         create table instep_aside (
@@ -140,6 +99,14 @@ const migrations: Readonly<Record<string, Migration>> = {
           due timestamptz not null,
           primary key (t, kind, id)
         )`.execute(db)
+      await sql`
+        create function instep_json(value json) returns jsonb language plpgsql immutable strict as
+          $$ begin return value::jsonb; exception when others then return null; end $$`.execute(db)
+      await sql`
+        create function instep_lock(relation text) returns boolean language plpgsql as $$ begin
+          execute 'lock table ' || relation || ' in access share mode nowait';
+          return true;
+        exception when lock_not_available then return false; end $$`.execute(db)
     },
   },
 }
@@ -158,22 +125,26 @@ export const tableNames = [
 ] as const
 export const functionNames = ['instep_json', 'instep_lock'] as const
 
-/** Migrates the tables to the newest version. Several processes may do so at once. */
+/**
+ * Migrates the tables to the newest version. Several processes may do so at once. Throws a ConfigurationError if the
+ * tables have a version that is not known here.
+ */
 export async function migrate(db: Db): Promise<void> {
-  const migrator = await migratorOf(db)
-  const { error } = await migrator.migrateToLatest()
-  if (error) throw error
-}
-
-export async function migratorOf(db: Db): Promise<Migrator> {
   const schema = await schemaOf(db)
-  return new Migrator({
+  const migrator = new Migrator({
     db,
     provider: { getMigrations: async () => ({ ...migrations }) },
     ...(schema !== null && { migrationTableSchema: schema }),
     migrationTableName: 'instep_migration',
     migrationLockTableName: 'instep_migration_lock',
   })
+  const { error } = await migrator.migrateToLatest()
+  if (error instanceof Error && error.message.startsWith('corrupted migrations'))
+    throw new ConfigurationError(
+      'database',
+      'The tables of the database are of another version of Instep; use that version, or an empty database.',
+    )
+  if (error) throw error
 }
 
 /**

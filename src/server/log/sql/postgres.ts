@@ -174,11 +174,11 @@ async function checkEncoding(db: Db): Promise<void> {
 
 /**
  * The stored history, extended by ids of the tables in this database. A dump or a copy of the database has other oids.
- * If data is loaded into existing tables, another transaction than before writes the row of migration 1, which never
+ * If data is loaded into existing tables, another transaction than before writes the row of the first migration, which never
  * changes afterwards. `vacuum`, `cluster` and `reindex` leave all of these ids as they are.
  */
 const tableHistory = sql<string>`history || ':' || (select oid from pg_database where datname = current_database())
-  || ':' || tableoid || ':' || coalesce((select xmin::text from instep_migration where name = '1'), '') || ${mappingText}`
+  || ':' || tableoid || ':' || coalesce((select xmin::text from instep_migration where name = '001'), '') || ${mappingText}`
 
 /**
  * The name of the history. A recovery to a point in time and a promoted standby begin a new timeline; another server
