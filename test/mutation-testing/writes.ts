@@ -7,7 +7,7 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/echo.test.ts',
     name: 'invariant 10: the outbox survives a position that is too old for the server',
     file: 'src/persistence/outbox.ts',
-    from: 'return isEntry(value) ? { ...value, key: value.key ?? value.id } : undefined',
+    from: 'return isEntry(value) ? value : undefined',
     to: 'return undefined',
   },
   {
