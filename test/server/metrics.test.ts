@@ -148,7 +148,7 @@ describe('/metrics', () => {
     }
     registry.removeSingleMetric(name)
     await metrics.ready?.()
-    expect(registry.getMetricsAsArray()).toHaveLength(7)
+    expect(registry.getMetricsAsArray()).toHaveLength(8)
   })
 
   test('can have another path, and use the registry of the application', async () => {

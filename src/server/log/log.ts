@@ -131,13 +131,11 @@ export interface Position {
 
 /**
  * Something that does not work: a table that is set aside, writes that fail because of their table, or rows that are
- * set aside. `count`: the number of these rows, and otherwise 1.
+ * set aside. `count`: the number of these rows, and otherwise 1. Or the database, which has no room for writes.
  */
-export interface LogFault {
-  readonly type: string
-  readonly kind: 'table' | 'writes' | 'row'
-  readonly count: number
-}
+export type LogFault =
+  | { readonly kind: 'table' | 'writes' | 'row'; readonly type: string; readonly count: number }
+  | { readonly kind: 'full' }
 
 export interface LogRead extends Position {
   /** Each batch holds items as JSON without line feeds, joined by `separator`. No batch is empty. */

@@ -79,6 +79,7 @@ async function makeInstruments(target: Registry | undefined): Promise<Instrument
   const gauge = (name: string, help: string) => new Gauge({ name: `instep_${name}`, help, registers })
   const sockets = gauge('sockets', 'Sockets that are open in this process.')
   const readable = gauge('log_readable', 'Whether the log can be read: 1, or 0.')
+  const writable = gauge('log_writable', 'Whether the database had room for the last write: 1, or 0.')
   const head = gauge('log_head', 'The highest sid of the log.')
   const horizon = gauge('log_horizon', 'The sid up to which changes are forgotten.')
   const aside = new Gauge({
@@ -94,7 +95,8 @@ async function makeInstruments(target: Registry | undefined): Promise<Instrument
       'registry',
       `The registry already has a metric \`${taken.name}\`; use another registry.`,
     )
-  for (const metric of [requests, durations, sockets, readable, head, horizon]) target?.registerMetric(metric)
+  for (const metric of [requests, durations, sockets, readable, writable, head, horizon])
+    target?.registerMetric(metric)
   target?.registerMetric(aside)
   return {
     registry: target ?? ownRegistry,
@@ -105,7 +107,11 @@ async function makeInstruments(target: Registry | undefined): Promise<Instrument
     update({ sockets: open, log, faults = [] }) {
       sockets.set(open)
       aside.reset()
-      for (const { type, kind, count } of faults) aside.set({ type, kind }, count)
+      writable.set(1)
+      for (const fault of faults) {
+        if (fault.kind === 'full') writable.set(0)
+        else aside.set({ type: fault.type, kind: fault.kind }, fault.count)
+      }
       readable.set(log ? 1 : 0)
       if (!log) return
       head.set(log.head)

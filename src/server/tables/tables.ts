@@ -45,6 +45,8 @@ export interface TablesOptions {
   readonly verdictHorizon: (now: number) => number
   /** Called after each commit, with the written changes if they are known. */
   readonly onWritten: (written?: WriteResult) => void
+  /** Called when changes could not be stored. */
+  readonly onFailed: (error: unknown) => void
 }
 
 export interface TableOutcome {
@@ -210,6 +212,7 @@ export class Tables {
         await this.#noteWrite(write, result.outcome)
         return result
       } catch (error) {
+        this.#options.onFailed(error)
         if (error instanceof TypeUnavailable) await this.#noteFailure(error)
         if (isCanceled(error) && this.#isCanceledTooOften(write.transaction)) throw refuseCanceled()
         if (error instanceof RunAgain) await this.#prepareFor(error)
@@ -423,10 +426,13 @@ export class Tables {
   }
 
   async #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#database.pageReads) return work()
-    const end = await this.#options.mutex.take()
+    const { mutex, onFailed } = this.#options
+    const end = this.#database.pageReads ? () => {} : await mutex.take()
     try {
       return await work()
+    } catch (error) {
+      onFailed(error)
+      throw error
     } finally {
       end()
     }

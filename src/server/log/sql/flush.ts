@@ -1,3 +1,4 @@
+import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { codeOf } from '../../../base/errors.ts'
@@ -25,6 +26,20 @@ export async function flushTree(folder: string): Promise<void> {
 export async function flushEntries(folder: string): Promise<void> {
   try {
     await flush(folder, 'r')
+  } catch (error) {
+    if (!unflushable.includes(codeOf(error))) throw error
+  }
+}
+
+/** As {@link flushEntries}, before anything else happens. */
+export function flushEntriesNow(folder: string): void {
+  try {
+    const file = openSync(folder, 'r')
+    try {
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
   } catch (error) {
     if (!unflushable.includes(codeOf(error))) throw error
   }

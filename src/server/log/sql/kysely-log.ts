@@ -45,8 +45,9 @@ import {
   readRecord,
 } from './read.ts'
 import { Reader, type ReaderOptions, type ReadPool } from './reader.ts'
-import { withRetries } from './refusal.ts'
+import { isFull, withRetries } from './refusal.ts'
 import { forgettable, forgetVerdicts } from './retention.ts'
+import { Room } from './room.ts'
 import { SlowDeltas } from './slow-deltas.ts'
 import { type OpenSnapshot, Snapshots } from './snapshots.ts'
 import type { SqlLog, SqlQuery, SqlRow } from './sql-log.ts'
@@ -102,8 +103,9 @@ export class KyselyLog implements SqlLog {
   readonly #mutex = new Mutex()
   /** The number of reads that wait for a connection, or for their first batch. */
   readonly #opening = { readers: 0, deltas: 0 }
+  readonly #room: Room
   #stopListening: Unsubscribe | undefined
-  /** Whether the last write failed because of the database. */
+  /** Whether the last write failed because the database was away. */
   #failing = false
   #closed = false
 
@@ -112,6 +114,7 @@ export class KyselyLog implements SqlLog {
     this.#database = database
     this.#options = options
     this.#reader = new Reader(options)
+    this.#room = new Room(options.logger)
     this.#slow = new SlowDeltas(() => options.clock.now())
     this.#hints = new Emitter((error) => {
       options.logger.error('A listener of `onHint` failed.', { reason: toError(error).message })
@@ -215,7 +218,7 @@ export class KyselyLog implements SqlLog {
   }
 
   faults(): readonly LogFault[] {
-    return this.#tables.faults
+    return [...this.#tables.faults, ...(this.#room.isFull ? [{ kind: 'full' } as const] : [])]
   }
 
   onHint(listener: (written?: WriteResult) => void): Unsubscribe {
@@ -355,8 +358,14 @@ export class KyselyLog implements SqlLog {
       maxWaitMs,
       mutex: this.#mutex,
       verdictHorizon: (now) => verdictHorizonOf(retention, now),
-      onWritten: (written) => this.#hints.emit('hint', written),
+      onWritten: (written) => this.#onWritten(written),
+      onFailed: (error) => this.#room.failed(error),
     })
+  }
+
+  #onWritten(written?: WriteResult): void {
+    this.#room.stored()
+    this.#hints.emit('hint', written)
   }
 
   #listen(): void {
@@ -393,13 +402,15 @@ export class KyselyLog implements SqlLog {
       random,
       maxMs: maxWaitMs,
     }).catch((error) => {
-      this.#failing = isSyncError(error, 'NetworkError')
+      this.#room.failed(error)
+      const isAway = isSyncError(error, 'NetworkError')
+      this.#failing = isAway && !isFull(error)
       // The write may have been committed all the same.
-      if (this.#failing) this.#hints.emit('hint', undefined)
+      if (isAway) this.#hints.emit('hint', undefined)
       throw error
     })
     this.#failing = false
-    if (written.changes.length > 0) this.#hints.emit('hint', written)
+    if (written.changes.length > 0) this.#onWritten(written)
     let reported = 0
     for (const [index, outcome] of outcomes.entries()) {
       const count = 'failure' in outcome ? 0 : (outcome.draft?.frames.length ?? 0)

@@ -41,22 +41,15 @@ export class PageReads {
    * {@link undo}.
    */
   async begin(db: Kysely<unknown>, till: number, since?: number): Promise<PageRead> {
-    await sql`
-      create temp table if not exists instep_kept
-        (sid bigint primary key, t text, id text, owner text collate "C", p json, until bigint)`.execute(db)
-    if (this.#isDirty && this.#open.size === 0) {
-      await sql`truncate instep_kept`.execute(db)
-      this.#isDirty = false
-    }
+    await prepare(db)
     const read = { till, since }
     this.#open.add(read)
     return read
   }
 
-  /** Ends a read that could not be opened, perhaps because the transaction of {@link begin} was rolled back. */
+  /** Ends a read that could not be opened. */
   undo(read: PageRead): void {
     this.#open.delete(read)
-    this.#isDirty = true
   }
 
   /** Opens a cursor over the items of `read`. `db` must not be in a transaction. If it fails, call {@link undo}. */
@@ -121,7 +114,8 @@ export class PageReads {
    * `head`.
    */
   async keep(db: Kysely<unknown>, changing: readonly RecordKey[], head: number): Promise<void> {
-    const tills = [...this.#open].flatMap(({ till, since }) => (since === undefined ? till : []))
+    const tills = this.#tills
+    if (tills.length === 0) await this.#clear(db)
     if (tills.length === 0 || changing.length === 0) return
     this.#isDirty = true
     const keys = changing.map(({ t, id }) => ({ t, id }))
@@ -139,7 +133,10 @@ export class PageReads {
     head: number,
     write: () => Promise<T>,
   ): Promise<T> {
-    if (![...this.#open].some(({ since }) => since === undefined)) return write()
+    if (this.#tills.length === 0) {
+      await this.#clear(db)
+      return write()
+    }
     this.#isDirty = true
     await sql`
       insert into instep_kept (sid, t, id, owner, p, until)
@@ -154,4 +151,22 @@ export class PageReads {
   get unneeded(): number {
     return Math.min(...[...this.#open].map(({ since = Number.POSITIVE_INFINITY }) => since))
   }
+
+  /** The positions of the open reads of records. */
+  get #tills(): readonly number[] {
+    return [...this.#open].flatMap(({ till, since }) => (since === undefined ? till : []))
+  }
+
+  /** Deletes the copies if there may be any. No later read sees them. */
+  async #clear(db: Kysely<unknown>): Promise<void> {
+    if (this.#isDirty) await sql`truncate instep_kept`.execute(db)
+    this.#isDirty = false
+  }
+}
+
+/** Makes the table of the copies, if it is missing: early, since that needs room on the disk. */
+export async function prepare(db: Kysely<unknown>): Promise<void> {
+  await sql`
+    create temp table if not exists instep_kept
+      (sid bigint primary key, t text, id text, owner text collate "C", p json, until bigint)`.execute(db)
 }

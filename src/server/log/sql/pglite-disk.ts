@@ -1,10 +1,25 @@
-import { fsyncSync } from 'node:fs'
+import { fsyncSync, writeSync } from 'node:fs'
 import type { PGlite, PGliteOptions } from '@electric-sql/pglite'
 import { ConfigurationError, NetworkError, toError } from '../../../base/errors.ts'
+import type { WalRoom } from './wal-room.ts'
 
-/** The part of PGlite's WebAssembly module that is used. `nfd` is a file descriptor of Node. */
+/** An open file. `nfd` is a file descriptor of Node. */
+interface Stream {
+  readonly nfd: number
+  readonly node: { readonly name: string; readonly parent: { readonly name: string } }
+}
+
+type WriteFile = (
+  stream: Stream,
+  buffer: Uint8Array,
+  offset: number,
+  length: number,
+  position: number,
+) => number
+
+/** The part of PGlite's WebAssembly module that is used. */
 interface Engine {
-  readonly NODEFS: { readonly stream_ops: { fsync?: (stream: { readonly nfd: number }) => number } }
+  readonly NODEFS: { readonly stream_ops: { fsync?: (stream: Stream) => number; write: WriteFile } }
 }
 
 interface EngineOptions {
@@ -14,17 +29,30 @@ interface EngineOptions {
 /**
  * Starts a PGlite that flushes its files when PostgreSQL asks for it: the log before a commit is answered, and the data
  * before the log is reused. By default, PGlite starts PostgreSQL with `-F`, its file system has no `fsync`, and its
- * `fdatasync` does nothing. Rejects with a ConfigurationError if this has no effect in the installed version.
+ * `fdatasync` does nothing. Rejects with a ConfigurationError if this has no effect in the installed version. `wal`
+ * hears of each write to the log of changes.
  */
-export async function startFlushed(engine: typeof PGlite, dataDir: string): Promise<PGlite> {
+export async function startFlushed(engine: typeof PGlite, dataDir: string, wal: WalRoom): Promise<PGlite> {
   let flushes = 0
   const install = (running: Engine) => {
-    running.NODEFS.stream_ops.fsync = ({ nfd }) => {
+    const files = running.NODEFS.stream_ops
+    const { write } = files
+    files.write = (stream, buffer, offset, length, position) => {
+      if (stream.node.parent.name !== 'pg_wal') return write(stream, buffer, offset, length, position)
+      try {
+        const written = writeSync(stream.nfd, buffer, offset, length, position)
+        wal.wrote(stream.node.name, position + written)
+        return written
+      } catch (cause) {
+        throw stop(running, 'a write', cause)
+      }
+    }
+    files.fsync = ({ nfd }) => {
       flushes += 1
       try {
         fsyncSync(nfd)
       } catch (cause) {
-        throw stop(running, cause)
+        throw stop(running, 'a flush', cause)
       }
       return 0
     }
@@ -49,12 +77,13 @@ export async function startFlushed(engine: typeof PGlite, dataDir: string): Prom
 
 /**
  * Stops PostgreSQL at once: every later call of the module throws. Returns the NetworkError for the failed statement.
- * Normally, PostgreSQL ends its process after a failed flush; within PGlite, it would continue and never answer.
+ * Normally, PostgreSQL ends its process after a failed flush, or a failed write to its log of changes; within PGlite, it
+ * would continue and never answer.
  */
-function stop(running: Engine, cause: unknown): NetworkError {
+function stop(running: Engine, what: string, cause: unknown): NetworkError {
   const reason = toError(cause).message.replace(/\.$/, '')
   const advice = 'check the disk of its folder, then restart the service'
-  const message = `The database has stopped because a flush failed (${reason}); ${advice}.`
+  const message = `The database has stopped because ${what} failed (${reason}); ${advice}.`
   const error = new NetworkError('stopped', message, { cause })
   const refuse = () => {
     throw error

@@ -5,7 +5,7 @@ import type { PGlite } from '@electric-sql/pglite'
 import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, sql } from 'kysely'
 import type { Unsubscribe } from '../../../base/emitter.ts'
 import type { Clock } from '../../../base/environment.ts'
-import { ConfigurationError, isSyncError, type NetworkError, toError } from '../../../base/errors.ts'
+import { ConfigurationError, isSyncError, NetworkError, toError } from '../../../base/errors.ts'
 import type { Logger } from '../../../base/logger.ts'
 import { loadPeer } from '../../optional-peer.ts'
 import { changedNotice, channel } from './channel.ts'
@@ -13,12 +13,14 @@ import type { SqlDatabase } from './database.ts'
 import { flushEntries, flushTree } from './flush.ts'
 import { lockFolder } from './folder-lock.ts'
 import { isLeftOpen, markClosed, markOpen } from './left-open.ts'
-import { PageReads } from './page-reads.ts'
+import { PageReads, prepare } from './page-reads.ts'
 import { startFlushed } from './pglite-disk.ts'
 import { mappingText } from './position.ts'
 import { PriorityLock } from './priority-lock.ts'
+import { isFull } from './refusal.ts'
 import { shippedSeed } from './seed.ts'
 import { unpack } from './unpack.ts'
+import { WalRoom } from './wal-room.ts'
 
 export interface PGliteOptions {
   readonly clock: Clock
@@ -37,12 +39,13 @@ export async function openPGlite(folder: string | undefined, options: PGliteOpti
   if (folder === undefined) return databaseOf(await create(undefined, options), async () => {}, options)
   const unlock = await lockFolder(folder, options.clock)
   try {
-    const pglite = await openFolder(folder, options)
+    const wal = new WalRoom(join(folder, 'pgdata', 'pg_wal'))
+    const pglite = await openFolder(folder, wal, options)
     const onClosed = async () => {
       await markClosed(folder)
       unlock()
     }
-    return await databaseOf(pglite, onClosed, options)
+    return await databaseOf(pglite, onClosed, { ...options, wal })
   } catch (error) {
     unlock()
     throw error
@@ -52,9 +55,9 @@ export async function openPGlite(folder: string | undefined, options: PGliteOpti
 const lost =
   'The machine stopped while the folder of the database was in use. A new history begins, and every client fetches a snapshot.'
 
-async function openFolder(folder: string, options: PGliteOptions): Promise<PGlite> {
+async function openFolder(folder: string, wal: WalRoom, options: PGliteOptions): Promise<PGlite> {
   const leftOpen = existsSync(join(folder, 'complete')) && (await isLeftOpen(folder))
-  const pglite = await startIn(folder, options)
+  const pglite = await startIn(folder, wal, options)
   try {
     // So that clients notice if the database has lost data.
     if (leftOpen && (await beginHistory(pglite))) options.logger.warn(lost)
@@ -80,20 +83,20 @@ async function beginHistory(pglite: PGlite): Promise<boolean> {
  * renamed to `complete` after the last. With `begun`, no client has data of the database, so it is created again.
  * Without either file, the database belongs to somebody else and is left alone.
  */
-async function startIn(folder: string, options: PGliteOptions): Promise<PGlite> {
+async function startIn(folder: string, wal: WalRoom, options: PGliteOptions): Promise<PGlite> {
   const path = join(folder, 'pgdata')
   const [begun, complete] = [join(folder, 'begun'), join(folder, 'complete')]
   if (existsSync(complete)) {
     // A power cut may leave the file empty, and PostgreSQL then refuses to start. The lock of the folder is enough.
     await rm(join(path, 'postmaster.pid'), { force: true })
-    return start(path)
+    return startFlushed((await load()).PGlite, path, wal)
   }
   if (existsSync(begun)) await rm(path, { recursive: true, force: true })
   else if (existsSync(path)) throw unmarked(folder)
   await writeFile(begun, '')
   // Before any file of the database exists: otherwise the next start could take the files for somebody else's.
   await flushEntries(folder)
-  const pglite = await create(path, options)
+  const pglite = await create({ path, wal }, options)
   // PostgreSQL flushes only files that it has written itself, not those of the seed.
   await flushTree(path)
   await rename(begun, complete)
@@ -110,13 +113,19 @@ function unmarked(folder: string): ConfigurationError {
   )
 }
 
+/** The files of a database in a folder. */
+interface Files {
+  readonly path: string
+  readonly wal: WalRoom
+}
+
 /** Creates a database, from the seed if the seed fits the version. */
-async function create(path: string | undefined, { logger }: PGliteOptions): Promise<PGlite> {
+async function create(files: Files | undefined, { logger }: PGliteOptions): Promise<PGlite> {
   const seed = await shippedSeed()
   if (seed) {
     try {
-      if (path !== undefined) await unpack(seed, path)
-      const pglite = await start(path, path === undefined ? new Blob([new Uint8Array(seed)]) : undefined)
+      if (files) await unpack(seed, files.path)
+      const pglite = await start(files, new Blob([new Uint8Array(seed)]))
       // Otherwise, every database would have the history of the seed.
       await beginHistory(pglite)
       return pglite
@@ -127,24 +136,25 @@ async function create(path: string | undefined, { logger }: PGliteOptions): Prom
           reason: toError(error).message,
         },
       )
-      if (path !== undefined) await rm(path, { recursive: true, force: true })
+      if (files) await rm(files.path, { recursive: true, force: true })
     }
   }
-  return start(path)
+  return start(files)
 }
 
 const load = () => loadPeer('@electric-sql/pglite', () => import('@electric-sql/pglite'))
 
-async function start(path: string | undefined, seed?: Blob): Promise<PGlite> {
+/** `seed`: the content of a database in memory. */
+async function start(files: Files | undefined, seed?: Blob): Promise<PGlite> {
   const { PGlite } = await load()
-  if (path !== undefined) return startFlushed(PGlite, path)
+  if (files) return startFlushed(PGlite, files.path, files.wal)
   return PGlite.create(seed === undefined ? {} : { loadDataDir: seed })
 }
 
 async function databaseOf(
   pglite: PGlite,
   onClosed: () => Promise<void>,
-  { clock, maxWaitMs = 10_000 }: PGliteOptions,
+  { clock, wal, maxWaitMs = 10_000 }: PGliteOptions & { readonly wal?: WalRoom },
 ): Promise<SqlDatabase> {
   const onChanged = new Set<() => void>()
   // Nothing collects statistics in a PGlite. Without them, the planner expects few rows for a page of a read, and sorts
@@ -157,19 +167,38 @@ async function databaseOf(
   })
   const lock = new PriorityLock({ clock, maxWaitMs })
   const session = new Session(pglite)
-  const over = (length: 'soonDone' | 'long') =>
-    new Kysely<unknown>({ dialect: new PostgresDialect({ pool: poolOf(session, () => lock.take(length)) }) })
-  const [db, readers] = [over('soonDone'), over('long')]
+  const over = (take: () => Promise<Unsubscribe>) =>
+    new Kysely<unknown>({ dialect: new PostgresDialect({ pool: poolOf(session, take) }) })
+  const takeToWrite = async () => {
+    const release = await lock.take('soonDone')
+    try {
+      await wal?.prepare(() => session.query('checkpoint', []))
+      return release
+    } catch (error) {
+      release()
+      throw error
+    }
+  }
+  const [writers, db, readers] = [
+    over(takeToWrite),
+    over(() => lock.take('soonDone')),
+    over(() => lock.take('long')),
+  ]
+  // Without room on the disk, the first read makes it.
+  await prepare(db).catch((error: unknown) => {
+    if (!isFull(error)) throw error
+  })
   let closed: Promise<void> | undefined
   const close = async () => {
     await lock.close()
+    await wal?.close()
     await session.close()
     await onClosed()
   }
   return {
-    migrators: db,
-    writers: db,
-    appliers: db,
+    migrators: writers,
+    writers,
+    appliers: writers,
     maxAppliers: 1,
     followers: db,
     readers,
@@ -214,6 +243,7 @@ class Session {
       return { command: 'SELECT', rowCount: affectedRows, rows }
     } catch (error) {
       if (isSyncError(error, 'NetworkError')) this.#stopped = error
+      else if (isFull(error)) throw new NetworkError('unreachable', toError(error).message, { cause: error })
       throw error
     }
   }

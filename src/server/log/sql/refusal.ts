@@ -44,6 +44,8 @@ const states = {
   readOnly: ['25006', '55000'],
   /** No connection, no resources, an intervention of an operator, or a transaction that took too long. */
   unavailable: ['08', '53', '57', '25P03', '25P04'],
+  /** No room: the disk is full, or the memory or another limit is used up. */
+  full: ['53000', '53100', '53200', '53400'],
   /** Not allowed, not found, or not supported (as on Amazon Aurora). */
   denied: ['42501', '42883', '0A000'],
 } as const
@@ -56,14 +58,19 @@ function means(error: unknown, meaning: keyof typeof states): boolean {
 /** Whether an error may be temporary: by its SQLSTATE, or because it has none, as without a connection. */
 export function isTemporary(error: unknown): boolean {
   const isSaid = means(error, 'unavailable') || means(error, 'rolledBack') || means(error, 'readOnly')
-  return isSaid || sqlStateOf(error) === '' || isFull(error)
+  return isSaid || sqlStateOf(error) === '' || isQueueFull(error)
+}
+
+/** Whether the database has no room, as on a full disk. */
+export function isFull(error: unknown): boolean {
+  return means(isSyncError(error, 'NetworkError') ? error.cause : error, 'full')
 }
 
 /**
  * Whether the queue of notifications is full, which a single sleeping session can cause. The SQLSTATE is the same as
  * for data above a limit, so the source file of the error decides.
  */
-function isFull(error: unknown): boolean {
+function isQueueFull(error: unknown): boolean {
   return sqlStateOf(error) === '54000' && isObject(error) && error.file === 'async.c'
 }
 
