@@ -20,20 +20,38 @@ const checks: Readonly<Record<string, (value: unknown) => unknown>> = {
   'tx response': (value) => txResponseSchema.parse(value),
 }
 
-const text = readFileSync(new URL('../../docs/protocol.md', import.meta.url), 'utf8')
-const examples = [...text.matchAll(/```json (.+)\n([\s\S]+?)```/g)].map(([, kind = '', json = '']) => ({
-  kind,
-  json,
-}))
+/** The examples of a document. */
+function examplesIn(document: string): readonly { readonly kind: string; readonly json: string }[] {
+  const text = readFileSync(new URL(`../../docs/${document}`, import.meta.url), 'utf8')
+  return [...text.matchAll(/```json (.+)\n([\s\S]+?)```/g)].map(([, kind = '', json = '']) => ({
+    kind,
+    json,
+  }))
+}
+
+function isOne({ kind, json }: { readonly kind: string; readonly json: string }): void {
+  const check = checks[kind]
+  expect(check).toBeDefined()
+  check?.(JSON.parse(json))
+}
 
 describe('the protocol document', () => {
+  const examples = examplesIn('protocol.md')
+
   test('has an example of every message', () => {
     expect(new Set(examples.map(({ kind }) => kind))).toEqual(new Set(Object.keys(checks)))
   })
 
-  test.each(examples)('shows a $kind that is one', ({ kind, json }) => {
-    const check = checks[kind]
-    expect(check).toBeDefined()
-    check?.(JSON.parse(json))
+  test.each(examples)('shows a $kind that is one', isOne)
+})
+
+describe('the document for servers of your own', () => {
+  const examples = examplesIn('own-backend.md')
+
+  test('has an example of every body', () => {
+    const bodies = ['bootstrap', 'delta', 'push', 'tx request', 'tx response']
+    expect(examples.map(({ kind }) => kind)).toEqual(bodies)
   })
+
+  test.each(examples)('shows a $kind that is one', isOne)
 })
