@@ -10,6 +10,34 @@ const cors = {
 }
 const keyOf = (...parts) => JSON.stringify(parts)
 
+// What a server has to refuse: some databases cannot store it, or some engines cannot read it.
+const isText = (value) => typeof value === 'string' && !/[\0\p{Surrogate}]/u.test(value)
+const isName = (value) => isText(value) && value !== '__proto__' && value.length <= 255
+const isValue = (value, levels) => {
+  if (typeof value === 'string') return isText(value)
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || value === null) return true
+  const isField = ([name, item]) => isText(name) && name !== '__proto__' && isValue(item, levels - 1)
+  return levels > 0 && Object.entries(value).every(isField)
+}
+const byName = ([a], [b]) => (a < b ? -1 : 1)
+/** JSON with the keys in order: the same for the same value. */
+const textOf = (value) =>
+  JSON.stringify(value, (_, item) =>
+    isObject(item) ? Object.fromEntries(Object.entries(item).sort(byName)) : item,
+  )
+const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
+// The record around `p` is a level, too.
+const isOp = ({ op, t, id, p }) =>
+  isName(t) && isName(id) && (op === 'd' || (['i', 'u'].includes(op) && isObject(p) && isValue(p, 499)))
+const isTransaction = ({ id, since, ops }) =>
+  isText(id) &&
+  id !== '' &&
+  id.length <= 64 &&
+  Number.isSafeInteger(since) &&
+  ops.length > 0 &&
+  ops.every(isObject)
+
 /**
  * Starts the backend. `userOf(token)`: returns the user of a valid token. `keep`: the number of changes to keep. `wire`:
  * how the backend speaks; a backend of your own needs one way only.
@@ -54,6 +82,9 @@ export async function startBackend({ port = 0, userOf, keep = 10_000, wire = {} 
   function commit(userId, ops, { id: tx, bases = [] } = {}) {
     const draft = new Map()
     const frames = []
+    const wrong = ops.findIndex((op) => !isOp(op))
+    if (wrong >= 0)
+      return { error: { code: 'invalid', message: 'An op is invalid.', details: { op: wrong } } }
     for (const { op, t, id, p, put, unchangedSince } of ops) {
       const key = keyOf(t, id)
       const found = draft.has(key) ? draft.get(key) : rows.get(key)
@@ -81,14 +112,27 @@ export async function startBackend({ port = 0, userOf, keep = 10_000, wire = {} 
   /** The result of a client's transaction. Kept, since a client sends a transaction again after a lost response. */
   function decide(userId, tx) {
     const key = keyOf(userId, tx.id)
-    const isDone = (id) => verdicts.get(keyOf(userId, id))?.sid !== undefined
+    const isDone = (id) => verdicts.get(keyOf(userId, id))?.verdict.sid !== undefined
     const refused = { error: { code: 'dependency_rejected', message: 'What it requires was refused.' } }
-    if (!verdicts.has(key))
-      verdicts.set(key, {
-        id: tx.id,
-        ...(tx.requires?.every(isDone) === false ? refused : commit(userId, tx.ops, tx)),
-      })
-    return verdicts.get(key)
+    const wrong = tx.ops.findIndex((op) => !isOp(op))
+    if (wrong >= 0)
+      return { id: tx.id, error: { code: 'invalid', message: 'An op is invalid.', details: { op: wrong } } }
+    const body = textOf([tx.ops, tx.requires ?? []])
+    const first = verdicts.get(key)
+    if (first)
+      return first.body === body
+        ? { id: tx.id, ...first.verdict }
+        : {
+            id: tx.id,
+            error: {
+              code: 'id_reused',
+              message: 'The id is of another transaction.',
+              details: first.verdict,
+            },
+          }
+    const verdict = tx.requires?.every(isDone) === false ? refused : commit(userId, tx.ops, tx)
+    verdicts.set(key, { body, verdict })
+    return { id: tx.id, ...verdict }
   }
 
   async function answer(request, url) {
@@ -98,13 +142,16 @@ export async function startBackend({ port = 0, userOf, keep = 10_000, wire = {} 
     if (url.pathname === '/sync/v1/bootstrap') return [200, snapshot(user)]
     if (url.pathname === '/sync/v1/tx') {
       const { txs } = await json(request)
+      if (txs.length === 0 || !txs.every(isTransaction)) return [400]
       const results = txs.map((tx) => decide(user, tx))
       if (pushAfterMs < 0) await new Promise((resolve) => setTimeout(resolve, -pushAfterMs))
       return [200, { results, sid, epoch }]
     }
     if (url.pathname !== '/sync/v1/delta') return [404]
-    const since = Number(url.searchParams.get('since') ?? Number.NaN)
-    if (!Number.isSafeInteger(since) || since < 0) return [400]
+    const since = /^\d+$/.test(url.searchParams.get('since'))
+      ? Number(url.searchParams.get('since'))
+      : Number.NaN
+    if (!Number.isSafeInteger(since)) return [400]
     if (since < sid - log.length) return [410]
     return [200, { sid, epoch, ...changesSince(user, since) }]
   }

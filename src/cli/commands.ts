@@ -1,6 +1,7 @@
 import type { Command } from './command.ts'
 import { attach } from './commands/attach.ts'
 import { check } from './commands/check.ts'
+import { conformance } from './commands/conformance.ts'
 import { deleteRecords } from './commands/delete.ts'
 import { demo } from './commands/demo.ts'
 import { detach } from './commands/detach.ts'
@@ -24,5 +25,6 @@ export const commands: readonly Command[] = [
   attach,
   detach,
   check,
+  conformance,
   demo,
 ]

@@ -2,6 +2,7 @@
 export const ranks: Readonly<Record<string, number>> = {
   base: 0,
   protocol: 1,
+  conformance: 2,
   models: 2,
   network: 2,
   storage: 2,
