@@ -226,7 +226,7 @@ export class Following {
 
   /** Lets the leader delete its data, to make room for transactions. Resolves once it has, or after `answerMs`. */
   async askForRoom(): Promise<void> {
-    if (!this.#leader) return
+    if (this.#channel.peers === 0) return
     const answered = new Deferred<void>()
     const cancel = this.#options.environment.clock.after(answerMs, () => answered.resolve())
     this.#onLeader = () => answered.resolve()

@@ -153,7 +153,6 @@ export class Mutations {
       ...shared,
       rollback,
       rows: rowsToWrite(replica, use),
-      canSend: () => options.isReached() !== false && this.#scheduler.phase !== 'halted' && !this.#isHeld,
     })
     this.#maker = maker
     this.#rejected = new RejectedTransactions({ ...shared, rollback, maker })

@@ -43,12 +43,12 @@ export class OutboxLog {
   }
 
   /**
-   * Runs `write` after the last one. The caller's continuation runs before the next write begins, and so can still
+   * Runs `write` after the last one. Two continuations of the caller run before the next write begins, and so can still
    * change the content of the next write.
    */
   #after<T>(write: () => Promise<T>): Promise<T> {
     const written = this.#last.then(write)
-    this.#last = written.catch(() => {})
+    this.#last = written.catch(() => {}).then(() => {})
     return written
   }
 }

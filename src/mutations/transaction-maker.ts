@@ -2,7 +2,7 @@ import { refuseUnknown } from '../base/check-options.ts'
 import type { Commit } from '../base/commit.ts'
 import type { Clock } from '../base/environment.ts'
 import type { ErrorReporter } from '../base/error-reporter.ts'
-import { type ClosedError, ConfigurationError, type SyncError, toStorageError } from '../base/errors.ts'
+import { type ClosedError, ConfigurationError, toStorageError } from '../base/errors.ts'
 import type { Ids } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Models } from '../models/models.ts'
@@ -41,8 +41,6 @@ export interface TransactionMakerOptions {
   readonly position: () => DataPosition | undefined
   readonly ended: () => ClosedError | undefined
   readonly rollback: Rollback
-  /** Whether queued transactions can be sent now, or once the server has first responded. */
-  readonly canSend: () => boolean
   readonly reporter: Pick<ErrorReporter, 'error'>
   readonly onListenerError: (error: unknown) => void
   readonly listener: Pick<RollbackListener, 'queued'>
@@ -278,21 +276,21 @@ export class TransactionMaker implements TransactionHost, UndoHost {
   }
 
   async #store(transaction: LocalTransaction, rejected: LocalTransaction | undefined): Promise<void> {
-    const { rollback, reporter, listener } = this.#options
+    const { outbox, rollback, reporter, listener } = this.#options
     try {
       if (!(await this.#put(transaction, rejected))) return rollback.withdraw(transaction)
+      if (!transaction.dispatch({ type: 'stored' })) return
     } catch (thrown) {
       const error = toStorageError(thrown)
       // If it replaces a rejected one, that one stays on the disk, and the user decides again.
-      if (rejected || !this.#isSentUnstored(transaction, error)) {
-        rollback.fail(transaction, error, rejected)
-        return
-      }
+      if (rejected || error.code === 'signed_out' || !transaction.dispatch({ type: 'unstored', error }))
+        return rollback.fail(transaction, error, rejected)
+      // With this key, the transaction stays before transactions that are stored later.
+      const { last } = outbox
+      if (last !== undefined) transaction.amend({ key: `${last}/${transaction.id}` })
       reporter.error(error)
-      listener.queued()
-      return
     }
-    if (transaction.dispatch({ type: 'stored' })) listener.queued()
+    listener.queued()
   }
 
   /**
@@ -314,21 +312,6 @@ export class TransactionMaker implements TransactionHost, UndoHost {
         }))
     optimisticUpdates.place([transaction], written)
     return written.refused.size === 0
-  }
-
-  /**
-   * Whether the transaction stays, and is sent from memory, although the store did not accept it. Without an answer, the
-   * store may have it, and a restart or another tab would send it: it must not fail.
-   */
-  #isSentUnstored(transaction: LocalTransaction, error: SyncError): boolean {
-    if (error.code === 'signed_out') return false
-    const mayBeStored = error.code === 'timeout' || error.code === 'closed'
-    if (!(mayBeStored || this.#options.canSend()) || !transaction.dispatch({ type: 'unstored', error }))
-      return false
-    // With this key, the transaction stays before transactions that are stored later.
-    const { last } = this.#options.outbox
-    if (last !== undefined) transaction.amend({ key: `${last}/${transaction.id}` })
-    return true
   }
 
   /** Throws a ClosedError if the client has ended. */

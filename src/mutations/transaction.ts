@@ -30,8 +30,8 @@ export interface Transaction {
   readonly records: readonly TouchedRecord[]
   /**
    * Resolves once the transaction is flushed to the disk, or accepted by the server if the disk fails; at once if
-   * `status.storage` says `memory`. Rejects with the StorageError of the disk if both fail; with a RejectedError if the
-   * transaction is undone or rejected before.
+   * `status.storage` says `memory`. Rejects with the StorageError of the disk if the client is closed before, or if a
+   * retry cannot be stored; with a RejectedError if the transaction is undone or rejected before.
    */
   readonly durable: Promise<void>
   /**

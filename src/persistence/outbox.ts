@@ -269,9 +269,14 @@ export function openOutbox(
     const last = stored > heard ? stored : heard
     const added = keyed(put, last)
     let next = added.at(-1)?.key ?? last
-    const changed = found.flatMap(({ entry, key }) => {
+    let place = ''
+    const changed = found.flatMap(({ entry, there, key }) => {
       if (refused.has(entry.id)) return []
-      if (key !== undefined) return { ...entry, key }
+      if (key !== undefined) {
+        if (there && key > place) place = key
+        // A write without an answer may have stored an earlier transaction after the place of this one.
+        return { ...entry, key: there || key > place ? key : `${place}/${entry.id}` }
+      }
       if (isEnd(entry)) return []
       next = nextKey(next)
       return { ...entry, key: next }

@@ -47,8 +47,8 @@ export const comeBack: readonly Mutation[] = [
     test: 'test/writes/store-refuses.test.ts',
     name: 'invariant 33: a write is sent from memory',
     file: 'src/mutations/transaction-maker.ts',
-    from: 'if (!(mayBeStored || this.#options.canSend()) ||',
-    to: 'if (transaction ||',
+    from: "error.code === 'signed_out' ||",
+    to: 'error ||',
   },
   {
     invariant: 33,

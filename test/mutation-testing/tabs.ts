@@ -12,8 +12,8 @@ export const tabs: readonly Mutation[] = [
     test: troubles,
     name: 'invariant 18: stays shown and pending while the disk hangs',
     file: 'src/mutations/transaction-maker.ts',
-    from: "error.code === 'timeout' || error.code === 'closed'",
-    to: "error.code === 'closed'",
+    from: "error.code === 'signed_out' ||",
+    to: "error.code !== 'closed' ||",
   },
   {
     invariant: 31,

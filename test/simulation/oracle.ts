@@ -241,7 +241,8 @@ export class Oracle {
       .find(({ userId }) => userId !== undefined && userId !== tab.device.identity)
     if (foreign) this.fault(`a record of another user is shown: ${foreign.id} in ${tab.name}`)
     this.#checkProgress(tab)
-    if (this.#plan.mode === 'disk') this.#checkKilled(tab)
+    // A tab that hears no others looks when it comes to the front.
+    if (this.#plan.mode === 'disk' && this.#plan.channel !== 'none') this.#checkKilled(tab)
     const { signedOutAt = Number.NEGATIVE_INFINITY, life, unreachableSince = this.#now() } = tab.device
     if (history === undefined) return
     if (tab.life === life && unreachableSince <= signedOutAt)

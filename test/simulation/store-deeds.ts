@@ -9,7 +9,7 @@ export const storeDeeds = {
   'die with the next write': ({ simulation, index }) => {
     const tab = simulation.tab(index)
     simulation.tell(`${tab.name} is to be killed when its next write is stored`)
-    tab.dieSoon()
+    tab.dieSoon(() => simulation.left(tab))
   },
   'refuse a store transaction': ({ simulation, index, n }) => {
     const { name, disk } = simulation.device(index)

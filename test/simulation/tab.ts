@@ -41,7 +41,7 @@ export class Tab {
   last: { readonly history: number | undefined; readonly sid: number } = { history: undefined, sid: 0 }
   /** When its position last changed. */
   movedAt = Number.NEGATIVE_INFINITY
-  #diesSoon = false
+  #onDeath: (() => void) | undefined
   readonly #standstill = new Standstill()
   readonly #store: StoreOfTab
   readonly #mirror: Mirror
@@ -117,7 +117,7 @@ export class Tab {
   }
 
   healStore(): void {
-    this.#diesSoon = false
+    this.#onDeath = undefined
     this.#store.faulty.disarm()
   }
 
@@ -149,13 +149,15 @@ export class Tab {
   }
 
   /** Its process is killed as soon as the disk has its next write, before it or anybody else hears of that. */
-  dieSoon(): void {
-    this.#diesSoon = true
+  dieSoon(onDeath: () => void): void {
+    this.#onDeath = onDeath
   }
 
   #committed(values: readonly StoreValue[]): void {
     const hasNew = this.device.stored(values)
-    if (hasNew && this.#diesSoon) this.crash()
+    if (!hasNew || !this.#onDeath) return
+    this.crash()
+    this.#onDeath()
   }
 
   /** Its page stands still, and does not know. */

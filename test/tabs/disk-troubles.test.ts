@@ -1,6 +1,7 @@
 import { memoryStore, StorageError, type Store } from 'instep'
 import { describe, expect, test } from 'vitest'
 import { perOrigin } from '../support/per-origin.ts'
+import { FullStore } from '../support/store-steps.ts'
 import { around, writesOutbox } from '../support/watching-store.ts'
 import { browser, idsIn } from './browser.ts'
 
@@ -99,6 +100,38 @@ describe('a write that the disk commits without an answer', () => {
   })
 })
 
+test('invariant 27: writes made while the disk hangs are sent in order, though it has committed the first of them', async () => {
+  const hang = { isOn: false, release: () => {} }
+  let hasCommitted = false
+  const over = new Promise<void>((resolve) => {
+    hang.release = resolve
+  })
+  const store = around(durable(), async (_, run) => {
+    if (!hang.isOn) return run()
+    const result = hasCommitted ? undefined : await run()
+    hasCommitted = true
+    await over
+    return result ?? run()
+  })
+  const { server, device, open } = await browser({ store })
+  const { client } = await open()
+  device.disconnect()
+  await server.clock.advance(1_000)
+  hang.isOn = true
+  const first = client.mutate(insert('i1'))
+  await server.clock.advance(3_000)
+  const second = client.mutate(insert('i2'))
+  await server.clock.advance(42_000)
+  hang.isOn = false
+  hang.release()
+  await server.clock.advance(60_000)
+  device.reconnect()
+  await server.clock.advance(60_000)
+  expect([first.state, second.state]).toEqual(['synced', 'synced'])
+  expect(await first.accepted).toBeLessThan(await second.accepted)
+  await server.close()
+})
+
 describe('tabs whose database is deleted on purpose', () => {
   async function deleted() {
     const inner = memoryStore()
@@ -176,3 +209,21 @@ test.each(['leader', 'follower'] as const)(
     await server.close()
   },
 )
+
+test('invariant 33: a write in a tab is durable though the tab that took the lead had no room to say so', async () => {
+  const disk = new FullStore()
+  const { server, device, open } = await browser({
+    store: { ...disk.store, kind: 'durable', shared: perOrigin },
+  })
+  const former = await open()
+  device.disconnect()
+  await server.clock.advance(1_000)
+  disk.full = true
+  await open()
+  const written = former.client.mutate(insert('i1'))
+  expect(await server.clock.until(written.durable.then(() => 'durable'))).toBe('durable')
+  device.reconnect()
+  await server.clock.advance(60_000)
+  expect((await server.rows('ada')).map(({ id }) => id)).toEqual(['i0', 'i1'])
+  await server.close()
+})

@@ -68,10 +68,9 @@ describe('the promises of a transaction', () => {
       settled: 'resolved',
     })
     expect(dependent.state).toBe('synced')
-    // Neither the disk takes it nor the server.
     await backend.clock.until(client.stop())
     faulty.arm(0, 'throw')
-    const failed = unheard(client.mutate((m) => m.insert('Note', { id: '2' })))
+    const failed = unheard(client.outbox.retry(rejected.id, (m) => m.insert('Note', { id: '2' })))
     await backend.clock.advance(10_000)
     expect(await stateOf(failed)).toEqual({
       state: 'failed',

@@ -100,7 +100,7 @@ describe('a store that fails', () => {
 
   const unwritable = () => new StorageError('aborted', 'It broke.')
 
-  test('undoes an offline write that cannot be stored, with its dependents, and reports it', async () => {
+  test('invariant 18: keeps an offline write that cannot be stored, with its dependents, and reports it', async () => {
     const { backend, device, client, is } = await failing(unwritable)
     device.network.cut()
     await backend.clock.advance(10_000)
@@ -109,15 +109,14 @@ describe('a store that fails', () => {
     const dependent = client.mutate((m) => m.update('Note', '2', { n: 1 }), { label: 'dependent' })
     expect(notes(client)).toMatchObject({ 2: { n: 1 } })
     await backend.clock.advance(1_000)
-    expect([lost.state, dependent.state]).toEqual(['failed', 'rejected'])
-    expect(notes(client)).toEqual({ 1: { title: 'Milk' } })
-    await expect(lost.durable).rejects.toMatchObject({ name: 'StorageError', code: 'aborted' })
+    expect([lost.state, dependent.state]).toEqual(['queued', 'queued'])
+    expect(notes(client)).toEqual({ 1: { title: 'Milk' }, 2: { n: 1 } })
     expect(device.log).toContain('error StorageError aborted')
     is.failing = false
     device.network.mend()
     const next = client.mutate((m) => m.insert('Note', { id: '3' }))
     await backend.clock.until(next.synced)
-    expect(backend.received).toEqual([next.id])
+    expect(backend.received).toEqual([lost.id, dependent.id, next.id])
   })
 
   test('is named in the status until a write is stored', async () => {
@@ -217,16 +216,19 @@ describe('a store that fails', () => {
     expect(notes(next)).toEqual(await backend.rows())
   })
 
-  test('without room and without a network, undoes writes that cannot be stored', async () => {
+  test('invariant 33: without room and without a network, keeps writes, and stores them once there is room', async () => {
     const { backend, device, client, is } = await failing()
     device.network.cut()
     await backend.clock.advance(10_000)
     is.failing = true
-    const tx = client.mutate((m) => m.update('Note', '1', { n: 1 }))
+    const tx = client.mutate((m) => m.insert('Note', { id: '2' }))
     await backend.clock.advance(1_000)
-    expect(tx.state).toBe('failed')
-    await expect(tx.durable).rejects.toMatchObject({ code: 'quota' })
-    expect(notes(client)).toEqual({ 1: { title: 'Milk' } })
+    expect(tx.state).toBe('queued')
+    expect(client.status.storage.reason).toContain('full')
+    expect(notes(client)).toEqual({ 1: { title: 'Milk' }, 2: {} })
+    is.failing = false
+    await backend.clock.until(tx.durable)
+    expect(notes(await device.offline())).toEqual({ 2: {} })
   })
 
   test('invariant 11: that lost the data sends accepted writes again, since the history may be another', async () => {

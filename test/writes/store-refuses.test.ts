@@ -65,12 +65,28 @@ test('invariant 33: a write in the first moment of a tab waits for the server’
   expect(await stored()).toBe('early')
 })
 
-test('a write that neither the store nor the server accepted is undone, with the reason', async () => {
+test('invariant 18: a write that neither the store nor the server accepted stays shown, and is sent', async () => {
   const { server, device, client, rename } = await onStoreThat(aborts)
   device.disconnect()
+  await server.settle()
   const tx = rename('mine')
-  await expect(server.clock.until(tx.durable)).rejects.toMatchObject({ name: 'StorageError' })
-  expect(client.get('Item', 'i1')?.title).toBe('old')
+  await server.clock.advance(60_000)
+  expect(tx.state).toBe('queued')
+  expect(client.get('Item', 'i1')?.title).toBe('mine')
+  expect(client.status.storage.reason).toContain('Internal error')
+  device.reconnect()
+  await server.clock.until(tx.durable)
+  expect(tx.state).toBe('synced')
+})
+
+test('the promise `durable` of a write that was never stored rejects with the reason if the client is closed', async () => {
+  const { server, device, client, rename } = await onStoreThat(aborts)
+  device.disconnect()
+  await server.settle()
+  const { durable } = rename('mine')
+  await server.clock.advance(1_000)
+  await server.clock.until(client.close())
+  await expect(durable).rejects.toMatchObject({ name: 'StorageError', code: 'aborted' })
 })
 
 test('invariant 33: a write that is sent from memory, and gets no answer, is stored once the store takes writes again', async () => {
