@@ -101,9 +101,9 @@ export async function inspect(db: Db, mapping: TypeMapping): Promise<MappedTable
     )
   })
   const relation = `${identifier(table.schema)}.${identifier(table.name)}`
-  await checkReadable(db, relation, `${at}.table`)
-  if (mapping.where !== undefined) await checkCondition(db, relation, mapping.where, `${at}.where`)
   const used = [mapping.id, mapping.owner.column, ...mapping.fields.map((field) => field.column)]
+  await checkReadable(db, relation, used, `${at}.table`)
+  if (mapping.where !== undefined) await checkCondition(db, relation, mapping.where, `${at}.where`)
   const described = Object.assign({}, ...used.map((name) => describe(columnOf(name, at))))
   return {
     mapping,
@@ -162,9 +162,15 @@ async function findTable(db: Db, name: string, option: string): Promise<FoundTab
 }
 
 /** With `row_security = off`, reading a table whose policies would hide rows is an error. */
-async function checkReadable(db: Db, relation: string, option: string): Promise<void> {
+async function checkReadable(
+  db: Db,
+  relation: string,
+  columns: readonly string[],
+  option: string,
+): Promise<void> {
   try {
-    await sql`select from ${sql.raw(relation)} limit 0`.execute(db)
+    const list = sql.join(columns.map((column) => sql.raw(identifier(column))))
+    await sql`select ${list} from ${sql.raw(relation)} limit 0`.execute(db)
   } catch (error) {
     if (!isDenied(error)) throw error
     throw wrongOption(
