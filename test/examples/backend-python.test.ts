@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { type Fetch, memoryStore, SyncClient, silentLogger, type Transaction } from '../../src/index.ts'
 import type { Store } from '../../src/storage/store.ts'
+import { instep } from '../cli/command-line.ts'
 import { type PythonBackend, startPythonBackend } from '../support/python-backend.ts'
 import { ownFolder } from '../support/sqlite.ts'
 import { shown } from '../support/test-device.ts'
@@ -230,5 +231,15 @@ test('a body that is too long is refused in the words of the protocol', async ()
   const response = await call('tx', 'token-of-ada', { txs: ['x'.repeat(1_048_576)] })
   expect(response.status).toBe(413)
   expect(await response.json()).toMatchObject({ error: { code: 'too_large' } })
+  await backend.stop()
+})
+
+test('`instep conformance` finds nothing that does not hold, and removes what it has made', async () => {
+  const tokens = ['--token=token-of-ada', '--other-token=token-of-ben', '--expired-token=token-of-last-year']
+  const record = ['--insert={"t":"Issue","p":{"title":"x"}}', '--change={"title":"y","note":"z"}']
+  const { code, stdout } = await instep(['conformance', backend.baseUrl, ...tokens, ...record])
+  expect([code, stdout]).toEqual([0, expect.not.stringContaining('NOT HELD')])
+  const snapshot = await call('bootstrap', 'token-of-ada')
+  expect(await snapshot.json()).toMatchObject({ rows: [{ id: '1', p: cable }] })
   await backend.stop()
 })
