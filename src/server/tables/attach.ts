@@ -128,6 +128,7 @@ export async function detachAll(
     db.transaction().execute(async (trx) => {
       await limitLocks(trx)
       await sql.raw(`drop table ${tableNames.map(own).join()}`).execute(trx)
+      await sql`drop table if exists pg_temp.instep_kept`.execute(trx)
       await sql.raw(`drop function ${functionNames.map(own).join()}`).execute(trx)
     }),
   )
