@@ -1,3 +1,4 @@
+import { resolveEnvironment } from '../base/environment.default.ts'
 import { isSyncError, toError } from '../base/errors.ts'
 import { type Logger, nonThrowing, silentLogger } from '../base/logger.ts'
 import { pageHeaders } from './http/answer.ts'
@@ -8,7 +9,9 @@ import {
   discardBody,
   failureResponse,
   type Incoming,
+  isLongUnread,
   type Outgoing,
+  sendLast,
   sendResponse,
   toRequest,
 } from './node-http.ts'
@@ -28,6 +31,7 @@ export function nodeHandler(
   service: Pick<SyncService, 'fetch'>,
   { logger = silentLogger }: { readonly logger?: Logger } = {},
 ): NodeHandler {
+  const { clock } = resolveEnvironment()
   const answer = async (incoming: Incoming, outgoing: Outgoing) => {
     const controller = new AbortController()
     outgoing.once('close', () => controller.abort())
@@ -54,6 +58,7 @@ export function nodeHandler(
   return async (incoming, outgoing) => {
     try {
       const response = await answer(incoming, outgoing)
+      if (isLongUnread(incoming)) return await sendLast(response, incoming, outgoing, clock)
       discardBody(incoming)
       await sendResponse(response, outgoing)
     } catch (error) {

@@ -3,6 +3,7 @@ import type { Http2ServerRequest, Http2ServerResponse, Http2Stream } from 'node:
 import type { Duplex } from 'node:stream'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import type { Clock } from '../base/environment.ts'
 import { Failure } from './http/failure.ts'
 
 /** The characters of a `Host` header (RFC 9112, section 3.2). None of them can start a path. */
@@ -19,6 +20,13 @@ const stalledMs = 120_000
  */
 const noError = 0x0
 const internalError = 0x2
+
+/** A body that may be longer than this, in bytes, is not read to its end after its response is made. */
+const shortBytes = 65_536
+
+/** How long the rest of such a body is read, a piece at a time and with pauses, in ms. */
+const lingerMs = 2_000
+const pauseMs = 100
 
 /** A request of Node, by HTTP/1 or HTTP/2. */
 export type Incoming = IncomingMessage | Http2ServerRequest
@@ -80,6 +88,11 @@ function targetOf(incoming: Incoming & { readonly originalUrl?: string }): strin
  * body is cancelled.
  */
 export async function sendResponse(response: Response, outgoing: Outgoing, maxMs = stalledMs): Promise<void> {
+  await sendOpen(response, outgoing, maxMs, true)
+}
+
+/** Sends `response`. Ends it only if `end` is true, or if it has no body. */
+async function sendOpen(response: Response, outgoing: Outgoing, maxMs: number, end: boolean): Promise<void> {
   const headers = new Headers(response.headers)
   // HTTP/2 has no such headers, and Node refuses them (RFC 9113, section 8.2.2).
   if ('stream' in outgoing) for (const name of ['Connection', 'Upgrade']) headers.delete(name)
@@ -92,7 +105,53 @@ export async function sendResponse(response: Response, outgoing: Outgoing, maxMs
   // Node and the web have different types for the same stream.
   const body = Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0])
   if ('stream' in outgoing) onAborted(outgoing.stream, () => body.destroy())
-  await pipeline(body, outgoing)
+  await pipeline(body, outgoing, { end })
+}
+
+/** Whether the body of a request has not arrived, and may be long. HTTP/2 holds such a body back by itself. */
+export function isLongUnread(incoming: Incoming): incoming is IncomingMessage {
+  if ('stream' in incoming || incoming.complete) return false
+  return !(Number(incoming.headers['content-length']) <= shortBytes)
+}
+
+/**
+ * Sends the response to a request whose long body is not read, and then ends the connection. Before that, it reads a
+ * little of the body for a while: a connection that ends with unread bytes takes the response from the client.
+ */
+export async function sendLast(
+  response: Response,
+  incoming: IncomingMessage,
+  outgoing: Outgoing,
+  clock: Clock,
+): Promise<void> {
+  incoming.removeAllListeners('data').pause()
+  const last = new Response(response.body, response)
+  last.headers.set('Connection', 'close')
+  await sendOpen(last, outgoing, stalledMs, false)
+  await linger(incoming, clock)
+  outgoing.end()
+}
+
+function linger(incoming: IncomingMessage, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    let left = lingerMs / pauseMs
+    let cancel = () => {}
+    const end = () => {
+      cancel()
+      resolve()
+    }
+    const readOn = () => {
+      if (left === 0 || incoming.destroyed) return end()
+      left -= 1
+      cancel = clock.after(pauseMs, readOn)
+      incoming.resume()
+    }
+    incoming
+      .on('data', () => incoming.pause())
+      .once('end', end)
+      .once('close', end)
+    readOn()
+  })
 }
 
 /** `pipeline` does not notice a stream that was aborted before the first write, or without an error. */
