@@ -23,7 +23,13 @@ export interface Block {
 /** The README, the change log, all of `docs/`, and what contributors read. */
 export function readDocuments(): readonly Document[] {
   const names = readdirSync(`${root}docs`).filter((name) => name.endsWith('.md'))
-  const others = ['README.md', 'CHANGELOG.md', '.github/CONTRIBUTING.md', '.changeset/README.md']
+  const others = [
+    'README.md',
+    'CHANGELOG.md',
+    '.github/CONTRIBUTING.md',
+    '.github/SECURITY.md',
+    '.changeset/README.md',
+  ]
   const paths = [...others, ...names.map((name) => `docs/${name}`)]
   return paths.map((path) => ({ path, text: readFileSync(root + path, 'utf8') }))
 }

@@ -11,13 +11,13 @@ const documents = readDocuments()
 const project = { documents, exists: (path: string) => existsSync(root + path) }
 const scripts: { readonly [name: string]: string } = manifest.scripts
 
-/** The files that `document` names and neither shows nor has beside it. */
+/** The files and folders of the project that `document` names, and that neither it nor the project has. */
 function lostFiles(document: Document): readonly string[] {
   const shown = blocksOf(document).map(({ label }) => label)
-  const named = [...prose(document).matchAll(/`([\w./-]+\.(?:md|tsx?|mjs|json|html))`/g)]
-  return named
-    .map(([, name = '']) => name)
-    .filter((name) => !shown.includes(name) && !existsSync(root + name))
+  const files = prose(document).matchAll(/`([\w./-]+\.(?:md|tsx?|mjs|json|html|yml))`/g)
+  const folders = prose(document).matchAll(/`((?:src|test|docs|examples|\.ci|\.github)\/[\w./-]+)`/g)
+  const names = new Set([...files, ...folders].map(([, name = '']) => name))
+  return [...names].filter((name) => !shown.includes(name) && !existsSync(root + name))
 }
 
 const knownCommands = [
@@ -93,8 +93,9 @@ describe('a document with an error in it fails:', () => {
     expect(brokenLinks(planted(text), project)).toEqual(['lost.md', '#there', 'api.md#lost'])
   })
 
-  test('a file that is not there', () => {
-    expect(lostFiles(planted('`docs/api.md` `src/lost.ts` `package.json`'))).toEqual(['src/lost.ts'])
+  test('a file or a folder that is not there', () => {
+    const text = '`docs/api.md` `src/lost.ts` `package.json` `test/docs` `test/lost/folder`'
+    expect(lostFiles(planted(text))).toEqual(['src/lost.ts', 'test/lost/folder'])
   })
 
   test('a command that nobody has', () => {
