@@ -1,27 +1,46 @@
 import { parseArgs } from 'node:util'
 
-/**
- * Reads `[database] [--port <number>]` from the command line. `--help` prints `usage` and ends the process. Anything else
- * prints what is wrong, and ends the process with exit code 2, before anything is created.
- */
+/** Reads `[database] [--port <number>]` from the command line, as {@link readOptions} does. */
 export function readArguments({ usage, port: defaultPort }) {
+  return readOptions({
+    usage,
+    options: { port: { type: 'string' } },
+    check({ port = String(defaultPort) }, [database = 'memory:', ...others]) {
+      if (others.length > 0) throw new Error(`There is one database at most; ${others[0]} is one too many.`)
+      return { database, port: readNumber('port', port, 0, 65_535) }
+    },
+  })
+}
+
+/**
+ * Reads the command line, and returns what `check` makes of its options and other arguments. `--help` prints `help` and
+ * ends the process. Anything wrong prints a sentence and `usage`, and ends the process with exit code 2. Call this before
+ * anything is created.
+ */
+export function readOptions({ usage, help = usage, options, check }) {
   try {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
-      options: { port: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
+      options: { ...options, help: { type: 'boolean', short: 'h' } },
     })
-    if (values.help) {
-      console.log(usage)
-      process.exit()
-    }
-    const [database = 'memory:', ...others] = positionals
-    if (others.length > 0) throw new Error(`There is one database at most; ${others[0]} is one too many.`)
-    const port = Number(values.port ?? defaultPort)
-    if (!Number.isInteger(port) || port < 0 || port > 65_535)
-      throw new Error('--port must be a whole number from 0 to 65535.')
-    return { database, port }
+    if (!values.help) return check(values, positionals)
   } catch ({ message }) {
-    console.error(`${message}\n\n${usage}`)
+    // Node adds advice to its sentence.
+    console.error(`${message.split(/\.?(?:\s*\n|\. |$)/)[0]}.\n${usage}`)
     process.exit(2)
   }
+  console.log(help)
+  process.exit()
+}
+
+/** Throws an Error if there is an argument that is no option. */
+export function refuseOthers([other]) {
+  if (other !== undefined) throw new Error(`Unknown argument '${other}'.`)
+}
+
+/** Reads a whole number from `min` to `max`. Throws an Error for any other text. */
+export function readNumber(name, text, min, max) {
+  const number = Number(text)
+  if (text.trim() !== '' && Number.isInteger(number) && number >= min && number <= max) return number
+  throw new Error(`--${name} must be a whole number from ${min} to ${max}.`)
 }

@@ -1,25 +1,28 @@
-import { defaultPort, fail, readNumber, readOptions } from './options.mjs'
+import { readNumber, readOptions, refuseOthers } from '../arguments.mjs'
+import { defaultPort, fail } from './options.mjs'
 import { createApp } from './server/app.mjs'
 import { createAtlas } from './server/atlas.mjs'
 import { listen } from './server/listen.mjs'
 import { buildPage } from './server/page.mjs'
 import { createTerminal } from './server/terminal.mjs'
 
+const usage = 'Usage: npm run demo -- [--port <number>] [--country <code>]'
 const help = `Starts the demo of Instep: two users, a cable each, and every town of the world.
 
-  npm run demo -- [--port <number>] [--country <code>]
+${usage}
 
   --port      the port of the server; 0: any free one (default: ${defaultPort}, or the next free one)
   --country   only the towns of one country, such as IS, which starts faster (default: all)
   --help      print this`
 
 const { port, country } = readOptions({
+  usage,
   help,
   options: { port: { type: 'string' }, country: { type: 'string' } },
-  check: ({ port, country }) => ({
-    port: port === undefined ? undefined : readNumber('port', port, 0, 65_535),
-    country,
-  }),
+  check({ port, country }, others) {
+    refuseOthers(others)
+    return { port: port === undefined ? undefined : readNumber('port', port, 0, 65_535), country }
+  },
 })
 
 // Replaced once the server runs. The listener itself must not be replaced: a signal in between would be lost.

@@ -1,35 +1,68 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import manifest from '../../package.json' with { type: 'json' }
 
-/** Starts an example in an empty folder, and returns how it ended and what is in the folder. */
-function run(example: string, ...args: readonly string[]) {
-  const start = fileURLToPath(new URL(`../../examples/${example}/start.mjs`, import.meta.url))
-  expect(existsSync(start)).toBe(true)
+const examples = fileURLToPath(new URL('../../examples/', import.meta.url))
+
+/** The commands that run an example, by the names of their scripts. */
+const commands = Object.entries(manifest.scripts).flatMap(([name, script]) => {
+  const [, file] = /node examples\/(\S+)$/.exec(script) ?? []
+  return file ? [{ name, file }] : []
+})
+
+/** Runs a command in an empty folder, and returns how it ended and what is in the folder. */
+function run(file: string, ...args: readonly string[]) {
   const cwd = mkdtempSync(join(tmpdir(), 'instep-arguments-'))
-  const { status, stderr, stdout } = spawnSync(process.execPath, [start, ...args], { cwd, encoding: 'utf8' })
-  return { status, stderr, stdout, files: readdirSync(cwd) }
+  const { status, stderr, stdout } = spawnSync(process.execPath, [join(examples, file), ...args], {
+    cwd,
+    encoding: 'utf8',
+  })
+  const [sentence, usage] = stderr.trim().split('\n')
+  return { status, sentence, usage, stdout, files: readdirSync(cwd) }
 }
 
-describe.each(['teams', 'team-app'])('the example %s', (example) => {
+test('every example that can be started has a script', () => {
+  const started = readdirSync(examples, { recursive: true, encoding: 'utf8' })
+    .map((path) => path.replaceAll('\\', '/'))
+    .filter((path) => path.endsWith('.mjs') && !path.includes('node_modules/'))
+    .filter((path) => readFileSync(join(examples, path), 'utf8').includes('arguments.mjs'))
+  expect(commands.map(({ file }) => file).sort()).toEqual(started.sort())
+})
+
+describe.each(commands)('npm run $name', ({ name, file }) => {
   test.each([
-    ['an unknown option', ['--prot', '5301'], "Unknown option '--prot'"],
-    ['a port that is no number', ['--port', 'high'], '--port must be a whole number from 0 to 65535.'],
-    ['two databases', ['one', 'two'], 'There is one database at most; two is one too many.'],
-  ])('refuses %s, and creates nothing', (_, args, sentence) => {
-    const { status, stderr, files } = run(example, ...args)
+    ['an unknown option', ['--prot', '5301'], "Unknown option '--prot'."],
+    ['an unknown short option', ['-x'], "Unknown option '-x'."],
+  ])('refuses %s in one sentence, and creates nothing', (_, args, expected) => {
+    const { status, sentence, usage, files } = run(file, ...args)
     expect(status).toBe(2)
-    expect(stderr).toContain(sentence)
-    expect(stderr).toContain('Usage: npm run')
+    expect(sentence).toBe(expected)
+    expect(usage).toMatch(new RegExp(`^Usage: npm run ${name} `))
     expect(files).toEqual([])
   })
 
-  test('--help says how to start it', () => {
-    const { status, stdout } = run(example, '--help')
+  test('--help says how to use it', () => {
+    const { status, stdout } = run(file, '--help')
     expect(status).toBe(0)
-    expect(stdout).toContain(`Usage: npm run ${example}`)
+    expect(stdout).toContain(`Usage: npm run ${name} `)
   })
+})
+
+test.each([
+  ['demo/start.mjs', ['--port', 'high'], '--port must be a whole number from 0 to 65535.'],
+  ['demo/start.mjs', ['--port'], "Option '--port <value>' argument missing."],
+  ['demo/start.mjs', ['folder'], "Unknown argument 'folder'."],
+  ['demo/change.mjs', ['--rows', '0'], '--rows must be a whole number from 1 to 10000.'],
+  ['demo/change.mjs', ['5'], "Unknown argument '5'."],
+  ['team-app/start.mjs', ['--port', ''], '--port must be a whole number from 0 to 65535.'],
+  ['team-app/start.mjs', ['one', 'two'], 'There is one database at most; two is one too many.'],
+])('examples/%s refuses %j, and creates nothing', (file, args, expected) => {
+  const { status, sentence, files } = run(file, ...args)
+  expect(status).toBe(2)
+  expect(sentence).toBe(expected)
+  expect(files).toEqual([])
 })
