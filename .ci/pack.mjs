@@ -83,11 +83,11 @@ function packedText(path, text, files) {
           ? picture
           : '',
       )
-      .replace(/!?\[([^\]]*)\]\(([^)\s]+)\)/g, (link, label, target) => {
+      .replace(/!?\[([^\]]*)\]\(([^)\s]+)(?: "[^"]*")?\)/g, (link, label, target) => {
         if (isPacked(target)) return link
         const file = pathOf(target)
-        if (file.endsWith(label)) return `\`${file}\``
-        return file.startsWith(label) ? `\`${label}\`` : `${label} (\`${file}\`)`
+        if (file.startsWith(label)) return `\`${label}\``
+        return file.includes(label) ? `\`${file}\`` : `${label} (\`${file}\`)`
       })
   const parts = text.split(/^(```.*?^```$)/ms)
   return parts.map((part, index) => (index % 2 === 1 ? part : withoutLinks(part))).join('')

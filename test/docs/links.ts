@@ -26,7 +26,7 @@ export interface Surroundings {
 
 /** The links and pictures of a document that lead to no file, or to no heading. */
 export function brokenLinks(document: Document, { documents, exists }: Surroundings): readonly string[] {
-  const links = prose(document).matchAll(/\]\(([^)\s]+)\)|\b(?:href|src|srcset)="([^"]+)"/g)
+  const links = prose(document).matchAll(/\]\(([^)\s]+)(?: "[^"]*")?\)|\b(?:href|src|srcset)="([^"]+)"/g)
   const targets = [...links].map(([, target, ofElement]) => target ?? ofElement ?? '')
   return targets.filter((target) => {
     if (/^https?:/.test(target)) return false
