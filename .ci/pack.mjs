@@ -86,8 +86,8 @@ function packedText(path, text, files) {
       .replace(/!?\[([^\]]*)\]\(([^)\s]+)(?: "[^"]*")?\)/g, (link, label, target) => {
         if (isPacked(target)) return link
         const file = pathOf(target)
-        if (file.startsWith(label)) return `\`${label}\``
-        return file.includes(label) ? `\`${file}\`` : `${label} (\`${file}\`)`
+        if (!/[./]/.test(label) || !file.includes(label)) return `${label} (\`${file}\`)`
+        return file.startsWith(label) ? `\`${label}\`` : `\`${file}\``
       })
   const parts = text.split(/^(```.*?^```$)/ms)
   return parts.map((part, index) => (index % 2 === 1 ? part : withoutLinks(part))).join('')

@@ -66,6 +66,10 @@ describe('npm pack', () => {
     expect(text).toContain(`\`${linked}\``)
   })
 
+  test('keeps the text of a link that is no name of a file', () => {
+    expect(readFileSync(join(unpacked, 'README.md'), 'utf8')).toContain('demo (`examples/demo/README.md`)')
+  })
+
   test('leaves the documents of the project as they are', () => {
     expect(documentsIn(project)).toEqual(documentsIn(root))
     expect(existsSync(join(project, '.packing'))).toBe(false)
