@@ -167,7 +167,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   app.get(`${path}/delta`, async (c) => {
     const since = readSince(c.req.query('since'))
     return reading(c, async (begin) => {
-      const delta = await log.delta(c.var.identity.owners, since)
+      const delta = await log.delta(c.var.identity.owners, since, c.var.identity.caller.userId)
       if (since >= delta.horizon && !delta.isTooMany) return send(c, delta, 'frames', {}, begin)
       throw delta.isTooMany
         ? new Failure(410, 'too_many_changes', 'Too many changes have come since then; fetch a bootstrap.')

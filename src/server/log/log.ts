@@ -67,9 +67,9 @@ export interface Log {
    * of the same owner removes the record or replaces it as a whole, an earlier one is left out, or, if a transaction
    * made it, comes as a removal: its `tx` says that the data contains the transaction. A removal is left out if the
    * record moved to one of `owners`: the next change is the whole record. There are no batches if `since < horizon`, or if they are too many. No
-   * owner is listed twice.
+   * owner is listed twice. `caller`: the user who reads, so that users can take turns.
    */
-  delta(owners: readonly string[], since: number): Promise<Delta>
+  delta(owners: readonly string[], since: number, caller?: string): Promise<Delta>
   /**
    * The oldest changes of all owners after `after`: about `limit` of them or fewer. The result never ends within a
    * write.

@@ -34,8 +34,10 @@ import { TypeUnavailable } from '../type-unavailable.ts'
 import type { Db, SqlDatabase } from './database.ts'
 import type { Outcome, Write } from './group.ts'
 import { forgetIn, readKeys, readOwners, readPage } from './list.ts'
+import { LongReads } from './long-reads.ts'
 import {
   hasMoreThan,
+  IsLong,
   isCurrent,
   openDelta,
   openSnapshot,
@@ -59,11 +61,11 @@ const maxTrimmed = 10_000
 /** How long `position` waits for the log's lock, in ms: less than the caller of `position` waits. */
 const tryLockMs = 1_000
 
-/** A snapshot of more records than this is long. */
-const longSnapshot = 20_000
+/** A snapshot of more records than this is long, and a delta of more changes. */
+const longRead = 20_000
 
-/** The number of connections for bootstraps, if there is no limit. */
-const defaultReaders = 8
+/** The number of connections for bootstraps and for deltas, if there is no limit. */
+const defaultConnections = { readers: 8, deltas: 4 }
 
 /** How long reads may take to end when the log closes, in ms. */
 const closeMs = 5_000
@@ -99,6 +101,7 @@ export class KyselyLog implements SqlLog {
   readonly #tableWrites: GroupQueue<ReportedWrite, Outcome>
   readonly #tables: Tables
   readonly #snapshots: Snapshots
+  readonly #long: Readonly<Record<ReadPool, LongReads>>
   /** Runs the commits of this process one after the other, so that they are reported in the order of their sids. */
   readonly #mutex = new Mutex()
   /** The number of reads that wait for a connection, or for their first batch. */
@@ -136,14 +139,15 @@ export class KyselyLog implements SqlLog {
       lanes: database.maxAppliers,
       lanesOfCaller: Math.ceil(database.maxAppliers / 2),
     })
+    this.#long = {
+      readers: this.#longReads('readers', options.maxReaders),
+      deltas: this.#longReads('deltas', options.maxDeltaReaders),
+    }
     this.#snapshots = new Snapshots({
-      isLong: (owners) => this.#open('readers', () => hasMoreThan(database.readers, owners, longSnapshot)),
+      isLong: (owners) => this.#open('readers', () => hasMoreThan(database.readers, owners, longRead)),
       open: (owners) => this.#open('readers', () => openSnapshot(database, owners)),
       isCurrent: (owners, position) => isCurrent(database.followers, database, owners, position),
-      onWait: () => this.#reader.release('readers'),
-      connections: options.maxReaders ?? defaultReaders,
-      clock: options.clock,
-      maxWaitMs: options.maxWaitMs,
+      long: this.#long.readers,
     })
     this.#tables = this.#makeTables(options.tables ?? {})
     this.#forgetTimer = new Timer(options.clock, () => void this.#forget())
@@ -201,8 +205,13 @@ export class KyselyLog implements SqlLog {
     return { ...this.#handOut('readers', read), count: read.count }
   }
 
-  async delta(owners: readonly string[], since: number): Promise<Delta> {
-    const read = await this.#open('deltas', () => openDelta(this.#database, owners, since, this.#slow))
+  async delta(owners: readonly string[], since: number, caller?: string): Promise<Delta> {
+    const open = (most: number) =>
+      this.#open('deltas', () => openDelta(this.#database, owners, since, { slow: this.#slow, most }))
+    const read = await open(longRead).catch((error: unknown) => {
+      if (!(error instanceof IsLong)) throw error
+      return this.#long.deltas.inTurn(caller, () => open(Number.POSITIVE_INFINITY))
+    })
     return { ...this.#handOut('deltas', read), isTooMany: read.isTooMany }
   }
 
@@ -330,6 +339,11 @@ export class KyselyLog implements SqlLog {
       logger.warn('Open reads did not end in time.', { reason: toError(error).message })
     })
     await this.#database.close()
+  }
+
+  #longReads(pool: ReadPool, connections = defaultConnections[pool]): LongReads {
+    const { clock, maxWaitMs } = this.#options
+    return new LongReads({ onWait: () => this.#reader.release(pool), connections, clock, maxWaitMs })
   }
 
   #do(write: ReportedWrite): Promise<Outcome> {
@@ -464,7 +478,8 @@ export class KyselyLog implements SqlLog {
     const { maxReaders = Number.POSITIVE_INFINITY, maxDeltaReaders = Number.POSITIVE_INFINITY } =
       this.#options
     const connections = pool === 'readers' ? maxReaders : maxDeltaReaders
-    if (this.#reader.held(pool) + this.#opening[pool] > connections) this.#reader.release(pool)
+    const isCrowded = this.#reader.held(pool) + this.#opening[pool] > connections
+    if (isCrowded || this.#long[pool].isWaitedFor) this.#reader.release(pool)
   }
 }
 

@@ -67,8 +67,8 @@ export class LazyLog implements Log {
     return (await this.#ready()).snapshot(owners, caller)
   }
 
-  async delta(owners: readonly string[], since: number): Promise<Delta> {
-    return (await this.#ready()).delta(owners, since)
+  async delta(owners: readonly string[], since: number, caller?: string): Promise<Delta> {
+    return (await this.#ready()).delta(owners, since, caller)
   }
 
   async changes(after: number, limit: number): Promise<Changes> {

@@ -54,6 +54,15 @@ export async function readRecord(db: Db, t: string, id: string): Promise<StoredR
   return row && { owner: row.owner, sid: toNumber(row.sid), p: row.p }
 }
 
+/** A delta has more changes than it may have now. */
+export class IsLong extends Error {}
+
+export interface DeltaOptions {
+  readonly slow: SlowDeltas
+  /** The maximum number of changes. Not checked for reads in pages, between which others come. */
+  readonly most: number
+}
+
 /** Whether `owners` have more than `count` records. */
 export async function hasMoreThan(db: Db, owners: readonly string[], count: number): Promise<boolean> {
   const { rows } = await sql`
@@ -121,13 +130,13 @@ export async function openSnapshot(database: SqlDatabase, owners: readonly strin
 
 /**
  * The frames that `owners` receive after `since`; none if the horizon has passed `since`, or if a delta from there has
- * taken too long before, as `slow` knows.
+ * taken too long before, as `slow` knows. Throws {@link IsLong} if they are more than `most`.
  */
 export async function openDelta(
   database: SqlDatabase,
   owners: readonly string[],
   since: number,
-  slow: SlowDeltas,
+  { slow, most }: DeltaOptions,
 ): Promise<OpenRead> {
   const open = async (db: Db) => {
     const position = await readPosition(db, database)
@@ -141,6 +150,7 @@ export async function openDelta(
     return inSnapshot(deltas, async (trx) => {
       const { from, ...opened } = await open(trx)
       const till = opened.position.head
+      if (till - from > most && (await hasMoreChanges(trx, owners, from, most))) throw new IsLong()
       return { ...opened, count: 0, items: framesOf(owners, from, till), watch: slow.watch(since, till) }
     })
   }
@@ -150,6 +160,19 @@ export async function openDelta(
     const items: ItemsAfter = (after, limit) => framesOf(owners, after, till, limit)
     return { ...opened, items, read: await pageReads.begin(trx, till, from), watch: slow.watch(since, till) }
   })
+}
+
+/** Whether `owners` have more than `count` changes after `from`. */
+async function hasMoreChanges(
+  db: Db,
+  owners: readonly string[],
+  from: number,
+  count: number,
+): Promise<boolean> {
+  const { rows } = await sql`
+    select from instep_log where owner = any(${stored(owners)}) and sid > ${from}
+    limit 1 offset ${sql.lit(count)}`.execute(db)
+  return rows.length > 0
 }
 
 /**
