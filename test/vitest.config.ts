@@ -14,6 +14,7 @@ const notUnit = [
   'test/demo/**',
   'test/react/browser.test.ts',
   // Need PostgreSQL, or create databases with PGlite.
+  'test/conformance/servers.test.ts',
   'test/interface/**',
   'test/server/{change-hook,limits}.test.ts',
   'test/server-auth/stores.test.ts',
@@ -31,6 +32,7 @@ const notUnit = [
   'test/examples/**',
   'test/package/**',
   // Take several seconds each.
+  'test/conformance/{command,honest,wrong-servers}.test.ts',
   'test/**/*.property.test.ts',
   'test/architecture/globals.test.ts',
   'test/client/{first-rows,guards,herd,no-room,own-backend,pace}.test.ts',

@@ -183,6 +183,23 @@ export class Context {
 
   // Writing
 
+  /** Whether there is `POST /tx`, and a record for it. For checks that work without, and check more with it. */
+  get canInsert(): boolean {
+    return this.offer.tx && this.run.template.t !== ''
+  }
+
+  /**
+   * Fields beside those of `--insert` and `--change`. Empty if the server does not accept an unknown field, as one that
+   * knows the models of its records.
+   */
+  extraFields(): Promise<Payload> {
+    return this.once('extra fields', async () => {
+      const extra = { conformance: 'extra' }
+      const { error } = await this.result(this.tx([this.insertion(this.record(extra))]))
+      return error ? {} : extra
+    })
+  }
+
   /** A record that is not there yet, with the fields of `--insert` and others. */
   record(fields: Payload = {}): RecordName & { readonly p: Payload } {
     const { template, recordIds } = this.run

@@ -17,6 +17,7 @@ export interface History {
   readonly steps: readonly Step[]
   /** The last one. */
   readonly copy: Copy
+  /** Those of the records; without the removed ones if the deltas have rows, which show no removal. */
   readonly keys: ReadonlySet<string>
 }
 
@@ -61,7 +62,8 @@ export async function historyOf(context: Context, withSnapshots: boolean): Promi
       snapshot: withSnapshots ? await snapshotAt(context, copy.sid) : undefined,
     })
   }
-  return { steps, copy, keys: new Set([a, b, c].map(keyOf)) }
+  const keys = [a, b, c].map(keyOf).filter((key) => !copy.hasRows || written.get(key))
+  return { steps, copy, keys: new Set(keys) }
 }
 
 /** Another server's snapshot may be of an earlier position, after a removal or from a replica: a delta follows then. */

@@ -99,7 +99,7 @@ export function openSocket(
   wire: Wire,
   { as = 'token', where = 'query', queryAs = as }: OpenOptions,
 ): Promise<Opening> {
-  const { credentials, clock, requestMs, signal } = wire
+  const { credentials, clock, requestMs } = wire
   const query =
     where === 'header' || queryAs === 'none'
       ? ''
@@ -130,8 +130,6 @@ export function openSocket(
     socket.on('unexpected-response', (_, incoming) => refused(incoming.statusCode ?? 0))
     socket.on('error', ({ message }) => refused(0, credentials.redact(message)))
     socket.on('open', () => end({ status: 101, listener, exchange: exchange(101) }))
-    const close = () => socket.terminate()
-    if (signal.aborted) close()
-    else signal.addEventListener('abort', close, { once: true })
+    wire.onEnd(() => socket.terminate())
   })
 }

@@ -6,6 +6,7 @@ import {
 } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
+import type { Unsubscribe } from '../base/emitter.ts'
 import type { Clock } from '../base/environment.ts'
 import { codeOf, toError } from '../base/errors.ts'
 import { readJson } from '../protocol/json.ts'
@@ -83,6 +84,7 @@ export class Wire {
   readonly requestMs: number
   readonly signal: AbortSignal
   readonly #agent: HttpAgent
+  readonly #onEnd = new Set<() => void>()
   /** The last request, with its answer. */
   last: Exchange | undefined
 
@@ -93,6 +95,17 @@ export class Wire {
     this.requestMs = requestMs
     this.signal = signal
     this.#agent = agent
+    // One listener of the signal for all requests: Node warns of more than ten.
+    signal.addEventListener('abort', () => {
+      for (const end of [...this.#onEnd]) end()
+    })
+  }
+
+  /** Calls `end` once the signal aborts, or at once if it has. Returns a function that prevents that. */
+  onEnd(end: () => void): Unsubscribe {
+    if (this.signal.aborted) end()
+    else this.#onEnd.add(end)
+    return () => void this.#onEnd.delete(end)
   }
 
   /** The same connections for one check, with a record and an end of its own. */
@@ -135,16 +148,14 @@ export class Wire {
   /** Resolves after `ms`. Rejects if the check ends before. */
   pause(ms: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      const fail = () => {
-        cancel()
-        reject(new Error('The check has ended.'))
-      }
       const cancel = this.clock.after(ms, () => {
-        this.signal.removeEventListener('abort', fail)
+        forget()
         resolve()
       })
-      if (this.signal.aborted) fail()
-      else this.signal.addEventListener('abort', fail, { once: true })
+      const forget = this.onEnd(() => {
+        cancel()
+        reject(new Error('The check has ended.'))
+      })
     })
   }
 
@@ -175,9 +186,10 @@ export class Wire {
     const shown = this.shown(request, headers)
     return new Promise((resolve, reject) => {
       const sending = this.#start(request, { agent: this.#agent })
+      let forget: Unsubscribe = () => {}
       const end = () => {
         cancel()
-        this.signal.removeEventListener('abort', abort)
+        forget()
       }
       const fail = (message: string, code?: unknown) => {
         end()
@@ -186,12 +198,11 @@ export class Wire {
         this.last = exchange
         reject(new NoAnswer(message, exchange, code))
       }
-      const abort = () => fail('The check has ended.')
       const cancel = this.clock.after(this.requestMs, () =>
         fail(`There was no answer within ${this.requestMs / 1_000} s.`),
       )
-      if (this.signal.aborted) return abort()
-      this.signal.addEventListener('abort', abort, { once: true })
+      forget = this.onEnd(() => fail('The check has ended.'))
+      if (this.signal.aborted) return
       sending.on('error', (error) => {
         const isStale = sending.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(String(codeOf(error)))
         fail(this.credentials.redact(sentence(error)), isStale ? staleConnection : codeOf(error))

@@ -14,6 +14,7 @@ import { isStorableName } from '../../protocol/json-copy.ts'
 import type { Command } from '../command.ts'
 import { CommandError, oneLine, UsageError } from '../failure.ts'
 import { untilSignal } from '../listen.ts'
+import { pluralize } from '../pluralize.ts'
 import { Progress } from '../progress.ts'
 import type { Settings } from '../settings.ts'
 import type { Shell } from '../shell.ts'
@@ -105,7 +106,7 @@ function endWith({ outcome, counts, removal }: Report): void {
     case 'held':
       return
     case 'not-held':
-      throw new CommandError(`${counts.notHeld} checks do not hold.`)
+      throw new CommandError(`${pluralize(counts.notHeld, 'check')} not held.`)
     case 'untested':
       throw new UsageError('Nothing could be tested; set `--token` at least.')
     case 'interrupted': {

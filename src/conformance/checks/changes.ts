@@ -1,4 +1,4 @@
-import type { Payload } from '../../protocol/json.ts'
+import { jsonEqual, type Payload } from '../../protocol/json.ts'
 import type { Check } from '../check.ts'
 import type { Context, Op, RecordName } from '../context.ts'
 import { type Copy, missingIn } from '../copy.ts'
@@ -29,13 +29,16 @@ export const changeChecks: readonly Check[] = [
     rule: '| `u` | replaces each top-level field that `p` lists; `null` is a value, and no field can be removed |',
     needs: ['tx', 'token', 'insert', 'change'],
     async run(context) {
-      const record = context.record()
+      const record = context.record(await context.extraFields())
+      const { change } = context.run
+      if (Object.keys(record.p).every((name) => name in change))
+        context.untested('`--change` has all fields of `--insert`, so that no field would stay as it is.')
       await context.write([context.insertion(record)])
       const { copy } = await follow(context, [context.update(record)], record)
-      holdIs(context, copy, record, { ...record.p, ...context.run.change })
+      holdIs(context, copy, record, { ...record.p, ...change })
       const snapshot = await context.copy()
       await context.reach(snapshot, copy.sid)
-      holdIs(context, snapshot, record, { ...record.p, ...context.run.change })
+      holdIs(context, snapshot, record, { ...record.p, ...change })
     },
   },
   {
@@ -64,11 +67,13 @@ export const changeChecks: readonly Check[] = [
     needs: ['tx', 'token', 'insert', 'change'],
     async run(context) {
       const record = context.record()
+      const change = { ...context.run.change, ...(await context.extraFields()) }
       await context.write([context.insertion(record)])
-      await context.write([context.update(record)])
+      await context.write([context.update(record, change)])
       await context.write([context.removal(record)])
       const { copy } = await follow(context, [context.insertion(record)], record)
       holdIs(context, copy, record, record.p)
+      holdWithout(context, copy, record, change)
     },
   },
   {
@@ -79,10 +84,12 @@ export const changeChecks: readonly Check[] = [
     needs: ['tx', 'token', 'insert', 'change'],
     async run(context) {
       const record = context.record()
+      const change = { ...context.run.change, ...(await context.extraFields()) }
       await context.write([context.insertion(record)])
-      await context.write([context.update(record)])
+      await context.write([context.update(record, change)])
       const { copy, frames } = await follow(context, [{ ...context.insertion(record), put: true }], record)
       holdIs(context, copy, record, record.p)
+      holdWithout(context, copy, record, change)
       const [frame] = frames
       if (frame) context.hold(frame.op === 'i', 'The frame of a `put` is an `i`.', `It is \`${frame.op}\`.`)
       const absent = context.record()
@@ -142,6 +149,24 @@ async function follow(
   const frames: Frame[] = []
   await context.reach(copy, sid, 'token', (delta) => frames.push(...(delta.frames ?? [])))
   return { copy, frames: frames.filter((frame) => keyOf(frame) === keyOf(record)) }
+}
+
+/** The record has none of the fields of `change` any more that it did not have before. */
+function holdWithout(
+  context: Context,
+  copy: Copy,
+  record: RecordName & { readonly p: Payload },
+  change: Payload,
+): void {
+  const fields = copy.get(record) ?? {}
+  const kept = Object.keys(change).find(
+    (name) => !(name in record.p) && jsonEqual(fields[name], change[name]),
+  )
+  context.hold(
+    kept === undefined,
+    'The record has only the fields that were sent last.',
+    `It still has \`${kept}\`.`,
+  )
 }
 
 function holdIs(

@@ -87,7 +87,7 @@ export const extensionChecks: readonly Check[] = [
     rule: 'a line feed (U+000A) is then at the end of each row, right before the `,` or `]`, and nowhere else.',
     needs: ['token'],
     async run(context) {
-      if (context.offer.tx && context.run.template.t !== '')
+      if (context.canInsert)
         await context.write([context.insertion(context.record()), context.insertion(context.record())])
       const { json, rows, answer } = await context.snapshot()
       if (json.lines !== true) return context.leftOut('lines')
@@ -109,14 +109,14 @@ export const extensionChecks: readonly Check[] = [
 
 /** `name` in the hello, and in the response to a transaction, if these are there. */
 async function holdInOthers(context: Context, name: 'epoch' | 'caller', value: string): Promise<void> {
-  const { offer, run } = context
+  const { offer } = context
   if (offer.hello) {
     const listener = await context.listen()
     const hello = await listener.until(2_000, () => listener.messages[0])
     const found = isObject(hello?.json) && isObject(hello.json.hello) ? hello.json.hello[name] : undefined
     if (found !== undefined) holdText(context, name, found, value, listener.shown(hello))
   }
-  if (!offer.tx || run.template.t === '') return
+  if (!context.canInsert) return
   const { json } = await context.decide([context.tx([context.removal(context.record())])])
   if (json[name] !== undefined) holdText(context, name, json[name], value)
 }

@@ -6,6 +6,9 @@ import { keyOf } from '../messages.ts'
 
 const needs = ['tx', 'token', 'insert'] as const
 
+/** An application may refuse a field, or an id, that its records cannot have. */
+const refusals: ReadonlySet<string> = new Set(['invalid', 'forbidden', 'too_large'])
+
 /** A name for a field that an application is unlikely to have. */
 const field = 'conformance'
 
@@ -162,8 +165,14 @@ async function holdKept(
   const { results } = context.read(answer, [tx.id])
   const [result] = results
   if (result?.error) {
+    const { code } = result.error
+    context.hold(
+      refusals.has(code),
+      'A record whose id is new is accepted, or is no record of this application.',
+      `It is ${code}.`,
+    )
     await context.holdNoTrace(records, before, 'A refused transaction leaves no trace.')
-    return context.untested(`The server refuses it: ${result.error.code}.`)
+    return context.untested(`The server refuses it: ${code}.`)
   }
   const sid = result?.sid ?? 0
   await context.reach(copy, sid)

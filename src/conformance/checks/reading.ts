@@ -127,16 +127,15 @@ export const deltaChecks: readonly Check[] = [
     rule: "Delta responds with 410 or 409: the changes since the client's position are gone",
     needs: ['token'],
     async run(context) {
-      const { offer, run } = context
+      const { canInsert } = context
       const kept = context.record()
-      const canWrite = offer.tx && run.template.t !== ''
-      const { sid } = canWrite ? await context.write([context.insertion(kept)]) : { sid: 0 }
+      const { sid } = canInsert ? await context.write([context.insertion(kept)]) : { sid: 0 }
       const answer = await context.get('/delta?since=0')
       if (answer.status === 410 || answer.status === 409) return
       const copy = new Copy(0)
       copy.apply(readDelta(answer, 0))
       await context.reach(copy, sid)
-      if (canWrite)
+      if (canInsert)
         context.holdUnless(missingIn(copy.get(kept), kept.p), 'The delta has every change.', answer.exchange)
     },
   },
@@ -184,6 +183,8 @@ export const deltaChecks: readonly Check[] = [
 const maxTries = 20
 
 async function holdQuiet(context: Context): Promise<void> {
+  // So that there is a change at the head.
+  if (context.canInsert) await context.write([context.insertion(context.record())])
   let { sid: since } = await context.snapshot()
   const startAt = context.clock.now()
   const first = since

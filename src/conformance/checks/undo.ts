@@ -33,7 +33,7 @@ export const undoChecks: readonly Check[] = [
     rule: '| `u` with `unset: [field]` | removes these fields; one that `was` names only if it still has that value |',
     needs,
     async run(context) {
-      const { record, change, added } = await changed(context)
+      const { record, change, added } = await changed(context, await context.extraFields())
       const [field] = added
       if (field === undefined)
         return context.untested(
@@ -163,12 +163,12 @@ interface Changed {
 }
 
 /** A record that was inserted and changed. Leaves the check out if the server does not list `was`. */
-async function changed(context: Context): Promise<Changed> {
+async function changed(context: Context, more: Payload = {}): Promise<Changed> {
   if (!(await hasFeatures(context, 'was'))) return context.leftOut('was in features')
   const record = context.record()
-  const { change } = context.run
+  const change = { ...context.run.change, ...more }
   await context.write([context.insertion(record)])
-  await context.write([context.update(record)])
+  await context.write([context.update(record, change)])
   const names = Object.keys(change)
   const before = Object.fromEntries(
     names.flatMap((name) => (Object.hasOwn(record.p, name) ? [[name, record.p[name] ?? null] as const] : [])),
