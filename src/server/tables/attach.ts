@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
 import type { Clock } from '../../base/environment.ts'
-import { ConfigurationError, codeOf, isSyncError, wrongOption } from '../../base/errors.ts'
+import { ConfigurationError, wrongOption } from '../../base/errors.ts'
 import { channel } from '../log/sql/channel.ts'
 import type { Db, SqlDatabase } from '../log/sql/database.ts'
 import { functionNames, tableNames } from '../log/sql/migrations.ts'
+import { wasInTheWay } from '../log/sql/sql-state.ts'
 import { endAside } from './aside.ts'
 import { type Attachment, mappingDigest, readAttachments, schemaOfLog } from './attached.ts'
 import { checkImmutable, columnsOf, inspect, type MappedTable } from './inspect.ts'
@@ -172,8 +173,7 @@ async function patiently(clock: Clock, work: () => Promise<void>): Promise<void>
     try {
       return await work()
     } catch (error) {
-      const cause = isSyncError(error, 'NetworkError') ? error.cause : error
-      if (tries === maxTries || !['55P03', '40P01'].includes(codeOf(cause))) throw error
+      if (tries === maxTries || !wasInTheWay(error)) throw error
       await new Promise<void>((resolve) => clock.after(pauseMs, resolve))
     }
   }

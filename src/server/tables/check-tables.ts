@@ -1,13 +1,13 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../log/sql/database.ts'
 import { type Int8, toNumber } from '../log/sql/int8.ts'
+import { isOfDatabase } from '../log/sql/sql-state.ts'
 import { readAsides, rowsAside } from './aside.ts'
 import { readAttachments } from './attached.ts'
 import { examine, type FittingTable } from './examine.ts'
 import type { MappedTable } from './inspect.ts'
 import type { TypeMapping } from './mapping.ts'
 import { type BadRow, badRowsOf, exceptBad } from './probe-rows.ts'
-import { isOfDatabase } from './refuse-op.ts'
 import { recordsIn } from './rows.ts'
 
 /** The maximum number of ids in the result of a check. */

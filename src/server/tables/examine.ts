@@ -1,12 +1,11 @@
 import { sql } from 'kysely'
 import { isSyncError } from '../../base/errors.ts'
 import type { Db } from '../log/sql/database.ts'
-import { sqlStateOf } from '../log/sql/refusal.ts'
+import { isOfSchema, sqlStateOf } from '../log/sql/sql-state.ts'
 import { type Attachment, type AttachmentState, attachmentStateOf, mappingDigest } from './attached.ts'
 import { inspect, type MappedTable } from './inspect.ts'
 import type { TypeMapping } from './mapping.ts'
 import { identifier } from './quote.ts'
-import { causeOf } from './refuse-op.ts'
 
 export interface FittingTable {
   readonly table: MappedTable
@@ -53,14 +52,9 @@ export async function isLocked(db: Db, relation: string): Promise<boolean> {
   }
 }
 
-/** Whether an error says that tables, columns or rights are not as a statement expects, by its SQLSTATE. */
-export function isOfSchema(error: unknown): boolean {
-  return sqlStateOf(causeOf(error)).startsWith('42')
-}
-
 function reasonOf(error: unknown): string | undefined {
   if (isSyncError(error, 'ConfigurationError')) return error.message
-  return isOfSchema(error) ? `Its table cannot be read (SQLSTATE ${sqlStateOf(causeOf(error))}).` : undefined
+  return isOfSchema(error) ? `Its table cannot be read (SQLSTATE ${sqlStateOf(error)}).` : undefined
 }
 
 /** Whether `mapping` is the attached one, as far as its text says: its table may be gone. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { toError, wrongOption } from '../../base/errors.ts'
 import type { Db } from '../log/sql/database.ts'
-import { isDenied, sqlStateOf } from '../log/sql/refusal.ts'
+import { isDenied, isOfSchema, isRefused, sqlStateOf } from '../log/sql/sql-state.ts'
 import { type ColumnType, type Conversion, conversionOf, isKeyType } from './columns.ts'
 import { oneKey, type TypeMapping } from './mapping.ts'
 import { identifier } from './quote.ts'
@@ -172,7 +172,7 @@ async function checkReadable(
     const list = sql.join(columns.map((column) => sql.raw(identifier(column))))
     await sql`select ${list} from ${sql.raw(relation)} limit 0`.execute(db)
   } catch (error) {
-    if (!isDenied(error)) throw error
+    if (!isRefused(error)) throw error
     throw wrongOption(
       option,
       `names ${relation}, all of whose rows the role of the service must be able to read; grant it select, and if the table has policies, use its owner or a role with bypassrls.`,
@@ -185,7 +185,7 @@ async function checkCondition(db: Db, relation: string, where: string, option: s
   try {
     await sql`select from ${sql.raw(relation)} as c where ${sql.raw(conditionOf(where))} limit 0`.execute(db)
   } catch (error) {
-    if (!sqlStateOf(error).startsWith('42')) throw error
+    if (!isOfSchema(error)) throw error
     throw wrongOption(option, `is no condition on ${relation}: ${toError(error).message}.`)
   }
 }
@@ -209,7 +209,7 @@ export async function checkImmutable(db: Db, { mapping, relation }: MappedTable)
     .transaction()
     .execute(index)
     .catch((error: unknown) => {
-      if (error === undone || sqlStateOf(error) === '42501') return
+      if (error === undone || isDenied(error)) return
       const reason = `depends on more than the row: ${toError(error).message}.`
       throw ['42P17', '0A000'].includes(sqlStateOf(error))
         ? wrongOption(`tables.${type}.where`, reason)

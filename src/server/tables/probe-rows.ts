@@ -1,9 +1,8 @@
 import { sql } from 'kysely'
 import type { Db } from '../log/sql/database.ts'
-import { sqlStateOf } from '../log/sql/refusal.ts'
+import { isOfDatabase, sqlStateOf } from '../log/sql/sql-state.ts'
 import type { MappedTable } from './inspect.ts'
 import { identifier, literal } from './quote.ts'
-import { causeOf, isOfDatabase } from './refuse-op.ts'
 import { hasKey, idOf, recordsIn } from './rows.ts'
 
 /** The number of rows that are read at once. */
@@ -91,7 +90,7 @@ async function probe(db: Db, table: MappedTable, ids: readonly string[], bad: Ba
       bad.push({
         id,
         ...row,
-        reason: `The database cannot read it (SQLSTATE ${sqlStateOf(causeOf(error))}).`,
+        reason: `The database cannot read it (SQLSTATE ${sqlStateOf(error)}).`,
       })
   }
 }

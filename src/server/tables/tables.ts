@@ -10,6 +10,7 @@ import { RuleRunner } from '../log/rules.ts'
 import type { Db, SqlDatabase } from '../log/sql/database.ts'
 import type { Outcome, Write } from '../log/sql/group.ts'
 import { readPosition } from '../log/sql/read.ts'
+import { isCanceled, isOfDatabase, isUndecided, wasRolledBack } from '../log/sql/sql-state.ts'
 import { lockAndRead, store, type TableReader } from '../log/sql/write.ts'
 import { TypeUnavailable } from '../log/type-unavailable.ts'
 import { attach, detach, detachAll } from './attach.ts'
@@ -22,7 +23,7 @@ import type { MappedTable } from './inspect.ts'
 import { readMappings, type TableMappings } from './mapping.ts'
 import { type BadRow, badRowsOf } from './probe-rows.ts'
 import { queueAllKeys } from './queue-all-keys.ts'
-import { isCanceled, isOfDatabase, isTemporary, refuseCanceled, wasRolledBack } from './refuse-op.ts'
+import { refuseCanceled } from './refuse-op.ts'
 import { refuseUnsafeFunctions } from './secure-functions.ts'
 import { TableWatch } from './table-watch.ts'
 import { RunAgain, transactIn } from './transact.ts'
@@ -451,7 +452,7 @@ const adviceOn: Readonly<Record<AttachmentState, string | undefined>> = {
 
 /** A NetworkError if another try may succeed, so that the client sends the transaction again; else `error` itself. */
 function unavailable(error: unknown): unknown {
-  if (isSyncError(error) || !isTemporary(error)) return error
+  if (isSyncError(error) || !isUndecided(error)) return error
   const message = `The database could not run the transaction: ${toError(error).message}`
   return new NetworkError('unreachable', message, { cause: error })
 }

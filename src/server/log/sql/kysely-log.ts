@@ -47,12 +47,13 @@ import {
   readRecord,
 } from './read.ts'
 import { Reader, type ReaderOptions, type ReadPool } from './reader.ts'
-import { isFull, withRetries } from './refusal.ts'
+import { withRetries } from './refusal.ts'
 import { forgettable, forgetVerdicts } from './retention.ts'
 import { Room } from './room.ts'
 import { SlowDeltas } from './slow-deltas.ts'
 import { type OpenSnapshot, Snapshots } from './snapshots.ts'
 import type { SqlLog, SqlQuery, SqlRow } from './sql-log.ts'
+import { isFull } from './sql-state.ts'
 import { writeIn } from './write.ts'
 
 /** The maximum number of changes that one statement deletes, so that no other statement waits for long. */

@@ -4,7 +4,7 @@ import { withDeadline } from '../../../base/deadline.ts'
 import type { Clock } from '../../../base/environment.ts'
 import { NetworkError, toError } from '../../../base/errors.ts'
 import { sha256 } from '../../sha256.ts'
-import { isReadOnlyError, isTemporary } from './refusal.ts'
+import { isReadOnly, isTemporary } from './sql-state.ts'
 
 export interface NetworkErrorOptions {
   readonly clock: Clock
@@ -27,12 +27,12 @@ export function withNetworkErrors(
     async connect() {
       const client = await pool.connect().catch(fail)
       let late: NetworkError | undefined
-      let isReadOnly = false
+      let wasReadOnly = false
       const query = async (text: string, values: unknown[]) => {
         if (late) throw late
         const name = prepared && values.length > 0 ? { name: sha256(text) } : undefined
         const answer = client.query({ ...name, text, values }).catch((error) => {
-          isReadOnly ||= isReadOnlyError(error)
+          wasReadOnly ||= isReadOnly(error)
           return fail(error)
         })
         return withDeadline(clock, answerMs, answer, () => {
@@ -40,7 +40,7 @@ export function withNetworkErrors(
           return late
         })
       }
-      const release = () => client.release(late !== undefined || isReadOnly)
+      const release = () => client.release(late !== undefined || wasReadOnly)
       return { query, release } as unknown as PostgresPoolClient
     },
     end: () => pool.end(),

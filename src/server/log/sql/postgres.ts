@@ -11,9 +11,9 @@ import type { Db, SqlDatabase } from './database.ts'
 import { keepListening } from './listener.ts'
 import { withNetworkErrors } from './network-errors.ts'
 import { mappingText } from './position.ts'
-import { isDenied } from './refusal.ts'
 import { maxPartMs } from './slow-deltas.ts'
 import { Sockets } from './sockets.ts'
+import { isRefused } from './sql-state.ts'
 
 /**
  * Settings of each session.
@@ -193,7 +193,7 @@ async function historyOf(db: Db, logger: Logger): Promise<RawBuilder<string>> {
     await sql`select ${server}`.execute(db)
     return sql<string>`${tableHistory} || ':' || ${server}`
   } catch (error) {
-    if (!isDenied(error)) throw error
+    if (!isRefused(error)) throw error
     logger.warn(
       'PostgreSQL does not reveal when another server takes its place; run `instep epoch --new` whenever that happens.',
       { reason: toError(error).message },

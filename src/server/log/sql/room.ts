@@ -1,6 +1,6 @@
 import { toError } from '../../../base/errors.ts'
 import type { Logger } from '../../../base/logger.ts'
-import { isFull } from './refusal.ts'
+import { isFull } from './sql-state.ts'
 
 /** Whether the database has room, as the last write has shown. */
 export class Room {
