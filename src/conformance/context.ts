@@ -67,6 +67,8 @@ export class Context {
   readonly run: Run
   readonly wire: Wire
   readonly #listeners: Listener[] = []
+  /** The position of the last change that the check has made, by user. */
+  readonly #written = new Map<User, number>()
 
   constructor(run: Run, wire: Wire) {
     this.run = run
@@ -144,6 +146,16 @@ export class Context {
   }
 
   /**
+   * A copy as a new client has it, at `sid` or later: a read replica may lag behind. `sid`: by default, that of the last
+   * change that the check has made.
+   */
+  async copyAt(sid: number = this.#written.get('token') ?? 0, as: User = 'token'): Promise<Copy> {
+    const copy = await this.copy(as)
+    if (copy.sid < sid) await this.reach(copy, sid, as)
+    return copy
+  }
+
+  /**
    * Brings `copy` to `sid` by deltas, as often as it takes: a read replica may lag. Calls `seen` with each delta. If the
    * server has forgotten the changes, takes a snapshot.
    */
@@ -162,6 +174,7 @@ export class Context {
         copy.records.clear()
         for (const [key, fields] of snapshot.records) copy.records.set(key, fields)
         copy.sid = snapshot.sid
+        copy.hasJumped = true
       } else {
         const delta = readDelta(answer, since)
         copy.apply(delta)
@@ -246,6 +259,7 @@ export class Context {
     const { results, answer } = await this.decide([tx], as)
     const [result] = results
     if (!result) throw new NotHeld('There is a result for the transaction.', { exchange: answer.exchange })
+    if (result.sid !== undefined) this.#written.set(as, Math.max(result.sid, this.#written.get(as) ?? 0))
     return { ...result, exchange: answer.exchange }
   }
 

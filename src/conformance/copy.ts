@@ -7,6 +7,8 @@ export class Copy {
   readonly records: Map<string, Payload>
   /** Whether a delta with rows was applied. Rows show no removal, so that records may be there that are gone. */
   hasRows = false
+  /** Whether a snapshot took the place of changes that the server had forgotten. */
+  hasJumped = false
 
   constructor(sid: number, records: Iterable<readonly [string, Payload]> = []) {
     this.sid = sid
@@ -23,6 +25,7 @@ export class Copy {
   clone(): Copy {
     const copy = new Copy(this.sid, this.records)
     copy.hasRows = this.hasRows
+    copy.hasJumped = this.hasJumped
     return copy
   }
 

@@ -54,7 +54,7 @@ export class Busy extends Error {
   readonly exchange: Exchange
 
   constructor(answer: Answer) {
-    super(`The server responds with ${answer.status} and Retry-After; allow the suite more requests.`)
+    super(`The server responds with ${answer.status}, again and again; allow the suite more requests.`)
     this.exchange = answer.exchange
   }
 }
@@ -127,8 +127,9 @@ export class Wire {
     const end = this.clock.now() + this.requestMs
     for (;;) {
       const answer = await this.#once(request)
-      const seconds = Number(answer.headers['retry-after'] ?? Number.NaN)
-      if (![429, 503].includes(answer.status) || !(seconds >= 0)) return answer
+      const isLimited = answer.status === 429
+      const seconds = Number(answer.headers['retry-after'] ?? (isLimited ? 1 : Number.NaN))
+      if (!(isLimited || answer.status === 503) || !(seconds >= 0)) return answer
       if (this.clock.now() + seconds * 1_000 > end) throw new Busy(answer)
       await this.pause(seconds * 1_000)
     }

@@ -12,6 +12,9 @@ import { startPythonBackend } from '../support/python-backend.ts'
 import { ownFolder } from '../support/sqlite.ts'
 import { checking, faultsOf, namesOf } from './checking.ts'
 
+/** For a database on a busy machine. */
+const timeout = 300_000
+
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
@@ -54,14 +57,14 @@ describe('the service holds with everything', () => {
     expect(namesOf(report, 'held')).toContain('ownership/move')
   })
 
-  test('in a folder', async () => {
+  test('in a folder', { timeout }, async () => {
     await holds(await start({ database: join(ownFolder(), 'data') }))
   })
 
   describe('in PostgreSQL', () => {
     const postgres = ownPostgres()
 
-    test('with two processes behind one address', async () => {
+    test('with two processes behind one address', { timeout }, async () => {
       const database = await postgres.database('conformance')
       const startProcess = async () => {
         const child = await runChild<{ url: string }>('test/server-processes/server.ts', [database, '1000'])

@@ -1,7 +1,7 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const withBrowsers = /\/test\/(browser|demo)\/|\/test\/react\/browser|-page\.test/
-const slow = /\/test\/(cli|docs|examples|interface|package|server-\w+)\/|property\.test/
+const slow = /\/test\/(cli|conformance|docs|examples|interface|package|server-\w+)\/|property\.test/
 
 /**
  * Runs the slow files first, so that none is left when the others are done. Those with browsers are spread among them:

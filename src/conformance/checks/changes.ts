@@ -36,9 +36,7 @@ export const changeChecks: readonly Check[] = [
       await context.write([context.insertion(record)])
       const { copy } = await follow(context, [context.update(record)], record)
       holdIs(context, copy, record, { ...record.p, ...change })
-      const snapshot = await context.copy()
-      await context.reach(snapshot, copy.sid)
-      holdIs(context, snapshot, record, { ...record.p, ...change })
+      holdIs(context, await context.copyAt(copy.sid), record, { ...record.p, ...change })
     },
   },
   {
@@ -52,11 +50,8 @@ export const changeChecks: readonly Check[] = [
       await context.write([context.insertion(record)])
       const { copy } = await follow(context, [context.removal(record)], record)
       if (!copy.hasRows) holdIs(context, copy, record, undefined)
-      const snapshot = await context.copy()
-      const { last } = context.wire
-      // A replica that lags shows the record, and a delta from there removes it.
-      await context.reach(snapshot, copy.sid)
-      if (!snapshot.hasRows) holdIs(context, snapshot, record, undefined, last)
+      const snapshot = await context.copyAt(copy.sid)
+      if (!snapshot.hasRows) holdIs(context, snapshot, record, undefined)
     },
   },
   {
@@ -111,9 +106,7 @@ export const changeChecks: readonly Check[] = [
       const result = await context.result(context.tx([context.update(record, { [field]: null })]))
       if (result.error)
         return context.untested(`The server refuses \`null\` in \`${field}\`: ${result.error.code}.`)
-      const copy = await context.copy()
-      await context.reach(copy, result.sid)
-      holdIs(context, copy, record, { ...record.p, [field]: null })
+      holdIs(context, await context.copyAt(result.sid), record, { ...record.p, [field]: null })
     },
   },
   {

@@ -41,7 +41,7 @@ export const orderChecks: readonly Check[] = [
     name: 'order/no-change-missed',
     title: 'While eight clients write, no delta passes a position whose change it does not have.',
     paragraph: 'Delta',
-    rule: '`GET /delta?since=<sid>` responds with 200 in one of these shapes:',
+    rule: 'A response has every change of the caller after `since`, up to its `sid`. So no change may become visible below a `sid` that was sent before.',
     needs,
     async run(context) {
       const { txs, walks } = await storm(context)

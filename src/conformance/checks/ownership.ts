@@ -1,7 +1,7 @@
 import { isObject, type Payload } from '../../protocol/json.ts'
 import type { Check } from '../check.ts'
 import type { Context, RecordName, User } from '../context.ts'
-import { Copy, missingIn } from '../copy.ts'
+import { type Copy, missingIn } from '../copy.ts'
 import { keyOf } from '../messages.ts'
 import { holdRefused } from './transactions.ts'
 
@@ -75,7 +75,7 @@ export const ownershipChecks: readonly Check[] = [
     async run(context) {
       await holdOtherUser(context)
       const record = context.record()
-      await context.write([context.insertion(record)])
+      const { sid } = await context.write([context.insertion(record)])
       for (const put of [undefined, true]) {
         const op = { ...context.insertion(record), ...(put && { put }) }
         const result = await context.result(context.tx([op]), 'other-token')
@@ -86,7 +86,7 @@ export const ownershipChecks: readonly Check[] = [
           `An insertion${put ? ' with `put`' : ''} of the other user is \`exists\`.`,
         )
       }
-      await holdStill(context, record)
+      await holdStill(context, record, sid)
     },
   },
   {
@@ -98,10 +98,10 @@ export const ownershipChecks: readonly Check[] = [
     async run(context) {
       await holdOtherUser(context)
       const record = context.record()
-      await context.write([context.insertion(record)])
+      const { sid } = await context.write([context.insertion(record)])
       const result = await context.result(context.tx([context.update(record)]), 'other-token')
       holdRefused(context, result, 'not_found', 'An update of the other user is `not_found`.')
-      await holdStill(context, record)
+      await holdStill(context, record, sid)
     },
   },
   {
@@ -113,9 +113,9 @@ export const ownershipChecks: readonly Check[] = [
     async run(context) {
       await holdOtherUser(context)
       const record = context.record()
-      await context.write([context.insertion(record)])
+      const { sid } = await context.write([context.insertion(record)])
       await context.result(context.tx([context.removal(record)]), 'other-token')
-      await holdStill(context, record)
+      await holdStill(context, record, sid)
     },
   },
   {
@@ -135,8 +135,7 @@ export const ownershipChecks: readonly Check[] = [
         "The other user's transaction with the same id is accepted.",
         `It is ${result.error?.code}.`,
       )
-      const copy = await context.copy('other-token')
-      await context.reach(copy, result.sid ?? 0, 'other-token')
+      const copy = await context.copyAt(result.sid ?? 0, 'other-token')
       context.holdUnless(missingIn(copy.get(others), others.p), 'It is carried out.')
     },
   },
@@ -150,21 +149,24 @@ export const ownershipChecks: readonly Check[] = [
       await holdOtherUser(context)
       const record = context.record()
       const owner = await ownerFieldOf(context)
-      await context.write([context.insertion(record)])
+      const { sid } = await context.write([context.insertion(record)])
       const [mine, others] = [await context.copy(), await context.copy('other-token')]
       const move = { ...context.update(record, { [owner.field]: owner.other }) }
       const result = await context.result(context.tx([move]))
-      if (result.error) return holdStill(context, record)
+      if (result.error) return holdStill(context, record, sid)
       const { exchange } = result
       context.run.made.add(record, 'other-token')
-      await context.reach(others, result.sid, 'other-token')
+      await reachRecord(context, others, record)
       context.holdUnless(missingIn(others.get(record), record.p), 'The new owner gets the whole record.')
       await context.reach(mine, result.sid)
       if (!mine.hasRows)
         context.holdUnless(missingIn(mine.get(record), undefined), 'The old owner gets a `d`.')
-      const [left, there] = [await context.copy(), await context.copy('other-token')]
+      const [left, there] = [
+        await context.copyAt(result.sid),
+        await context.copyAt(result.sid, 'other-token'),
+      ]
       context.hold(
-        left.get(record) === undefined,
+        left.hasRows || left.get(record) === undefined,
         "The record is not in the old owner's snapshot.",
         undefined,
         exchange,
@@ -182,10 +184,24 @@ async function holdOtherUser(context: Context): Promise<void> {
     context.untested('`--token` and `--other-token` are of the same user: both have the same `caller`.')
 }
 
-/** The record of the first user is there, unchanged. */
-async function holdStill(context: Context, record: RecordName & { readonly p: Payload }): Promise<void> {
+/** Brings the other user's copy to a delta with `record`: that user may count other positions. */
+async function reachRecord(context: Context, copy: Copy, record: RecordName): Promise<void> {
+  const end = context.clock.now() + context.wire.requestMs
+  do {
+    await context.reach(copy, copy.sid, 'other-token')
+    if (copy.get(record)) return
+    await context.pause(50)
+  } while (context.clock.now() < end)
+}
+
+/** The record of the first user, which was written at `sid`, is there, unchanged. */
+async function holdStill(
+  context: Context,
+  record: RecordName & { readonly p: Payload },
+  sid: number,
+): Promise<void> {
   const { last } = context.wire
-  const copy = Copy.of(await context.snapshot())
+  const copy = await context.copyAt(sid)
   context.holdUnless(
     missingIn(copy.get(record), record.p),
     "The first user's record is still there, unchanged.",
@@ -197,8 +213,8 @@ async function holdStill(context: Context, record: RecordName & { readonly p: Pa
 async function ownerFieldOf(context: Context): Promise<{ readonly field: string; readonly other: string }> {
   const fieldsOf = async (as: User) => {
     const record = context.record()
-    await context.write([context.insertion(record)], {}, as)
-    const fields = (await context.copy(as)).get(record)
+    const { sid } = await context.write([context.insertion(record)], {}, as)
+    const fields = (await context.copyAt(sid, as)).get(record)
     return isObject(fields) ? fields : {}
   }
   const [one, two, other] = [await fieldsOf('token'), await fieldsOf('token'), await fieldsOf('other-token')]

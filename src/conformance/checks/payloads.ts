@@ -78,13 +78,33 @@ const names: Payload = {
 
 const long = 'Lorem ipsum dolor sit amet, ünïcödé 👍. '.repeat(5_000)
 
-const values: readonly (readonly [name: string, title: string, value: JsonValue])[] = [
-  ['texts', 'Texts of all scripts, with quotes and control characters, come back as they were.', texts],
-  ['numbers', 'Numbers come back as they were, from the smallest to the largest.', numbers],
-  ['values', 'Lists, objects, `null` and booleans come back as they were.', others],
-  ['field-names', 'Fields may have any name, such as `constructor` or an empty one.', names],
-  ['long-text', 'A text of 200 000 characters comes back as it was.', long],
-  ['deep', 'A value that nests 400 levels deep comes back as it was.', deep(400)],
+const jsonRule = ['The protocol', 'Everything is JSON, in UTF-8.'] as const
+const namesRule = [
+  'Rows and frames',
+  '`constructor`, `toString` and the like are names like any other.',
+] as const
+const depthRule = [
+  'Rows and frames',
+  'A row or frame that nests deeper than 500 levels, itself counted, is refused',
+] as const
+
+const values: readonly (readonly [
+  name: string,
+  title: string,
+  value: JsonValue,
+  rule: readonly [paragraph: string, rule: string],
+])[] = [
+  [
+    'texts',
+    'Texts of all scripts, with quotes and control characters, come back as they were.',
+    texts,
+    jsonRule,
+  ],
+  ['numbers', 'Numbers come back as they were, from the smallest to the largest.', numbers, jsonRule],
+  ['values', 'Lists, objects, `null` and booleans come back as they were.', others, jsonRule],
+  ['field-names', 'Fields may have any name, such as `constructor` or an empty one.', names, namesRule],
+  ['long-text', 'A text of 200 000 characters comes back as it was.', long, jsonRule],
+  ['deep', 'A value that nests 400 levels deep comes back as it was.', deep(400), depthRule],
 ]
 
 const ids: readonly (readonly [name: string, text: string, make: (id: string) => string])[] = [
@@ -97,11 +117,11 @@ const ids: readonly (readonly [name: string, text: string, make: (id: string) =>
 
 export const payloadChecks: readonly Check[] = [
   ...values.map(
-    ([name, title, value]): Check => ({
+    ([name, title, value, [paragraph, rule]]): Check => ({
       name: `payloads/${name}`,
       title,
-      paragraph: 'Rows and frames',
-      rule: '`__proto__` is refused as a type, as an id and as a field of `p`. `constructor`, `toString` and the like are names like any other.',
+      paragraph,
+      rule,
       needs,
       run: (context) => holdKept(context, [context.record({ [field]: value })]),
     }),

@@ -143,7 +143,7 @@ export const deltaChecks: readonly Check[] = [
     name: 'delta/every-length',
     title: 'Deltas from every earlier position lead to the same records.',
     paragraph: 'Delta',
-    rule: 'Frames apply in ascending `sid`, equal ones in the order in which they came. Rows replace whole records.',
+    rule: 'A response has every change of the caller after `since`, up to its `sid`.',
     needs: ['tx', 'token', 'insert'],
     async run(context) {
       const { steps, keys, copy: final } = await historyOf(context, false)

@@ -43,7 +43,7 @@ export const undoChecks: readonly Check[] = [
       await context.write(op({ [field]: 'another value' }))
       await holdFields(context, record, change, 'A field that has another value stays.')
       await context.write(op({ [field]: change[field] ?? null }))
-      const copy = await context.copy()
+      const copy = await context.copyAt()
       const isThere = Object.hasOwn(copy.get(record) ?? {}, field)
       context.hold(!isThere, `The field \`${field}\` is removed.`)
     },
@@ -59,7 +59,7 @@ export const undoChecks: readonly Check[] = [
       await context.write([{ ...context.removal(record), was: swapped(change) }])
       await holdFields(context, record, change, 'A record with other values stays.')
       await context.write([{ ...context.removal(record), was: change }])
-      const copy = await context.copy()
+      const copy = await context.copyAt()
       context.holdUnless(
         missingIn(copy.get(record), undefined),
         'A record that still has the values is removed.',
@@ -74,13 +74,13 @@ export const undoChecks: readonly Check[] = [
     needs,
     async run(context) {
       const { record, change } = await changed(context)
-      const all = (await context.copy()).get(record) ?? {}
+      const all = (await context.copyAt()).get(record) ?? {}
       const [first = ''] = Object.keys(change)
       const { [first]: _, ...fewer } = all
       await context.write([{ ...context.removal(record), was: fewer, whole: true }])
       await holdFields(context, record, change, 'A record with another field stays.')
       await context.write([{ ...context.removal(record), was: all, whole: true }])
-      const copy = await context.copy()
+      const copy = await context.copyAt()
       context.holdUnless(missingIn(copy.get(record), undefined), 'A record with no other field is removed.')
     },
   },
@@ -130,12 +130,12 @@ export const undoChecks: readonly Check[] = [
     async run(context) {
       if (!(await hasFeatures(context, 'was', 'restores'))) return context.leftOut('restores in features')
       const { record, change } = await changed(context)
-      const all = (await context.copy()).get(record)
+      const all = (await context.copyAt()).get(record)
       const { id } = await context.write([context.removal(record)])
       const op = { op: 'i', t: record.t, id: record.id, p: {}, was: null, restores: id }
       await context.write([op])
       await holdFields(context, record, change, 'The record has the fields that it had before its removal.')
-      const copy = await context.copy()
+      const copy = await context.copyAt()
       context.holdUnless(
         missingIn(copy.get(record), all),
         'The record has all fields that it had before its removal.',
@@ -190,7 +190,7 @@ async function holdFields(
   expected: string,
 ): Promise<void> {
   const { last } = context.wire
-  const copy = await context.copy()
+  const copy = await context.copyAt()
   context.holdUnless(missingIn(copy.get(record), fields), expected, last)
 }
 
