@@ -3,6 +3,9 @@ import type { CheckReport, MadeRecord, Report } from './report.ts'
 /** The width of the lines that are wrapped. */
 const width = 100
 
+/** The length up to which a body is shown. */
+const maxBody = 700
+
 /** How many records are listed that could not be removed. */
 const maxLeft = 20
 
@@ -65,13 +68,20 @@ function notHeldText(check: CheckReport, paint: Paint): string {
       ...rest.map((line) => `${' '.repeat(16)}${line}`),
     )
   }
-  if (request) add('Request', requestText(request))
-  if (answer) add('Answer', answerText(answer))
+  if (request) add('Request', requestText({ ...request, ...shortened(request.body) }))
+  // Elsewhere, these headers are noise.
+  const headers = name.startsWith('transport/') ? answer?.headers : {}
+  if (answer) add('Answer', answerText({ ...answer, headers: headers ?? {}, ...shortened(answer.body) }))
   if (failure !== undefined) add('Answer', failure)
   if (expected !== undefined) add('Expected', expected)
   if (found !== undefined) add('Found', found)
   add('Rule', `docs/protocol.md, "${paragraph.replaceAll('`', '')}": ${rule}`)
   return `${lines.join('\n')}\n`
+}
+
+function shortened(body: string | undefined): { readonly body?: string } {
+  if (body === undefined || body.length <= maxBody) return {}
+  return { body: `${body.slice(0, maxBody)}…` }
 }
 
 function leftOutPart({ leftOut }: Report, paint: Paint): string {

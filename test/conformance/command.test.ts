@@ -110,6 +110,19 @@ describe('the exit code', () => {
   })
 })
 
+test.each([
+  ['a terminal', true, {}, true],
+  ['a terminal, if NO_COLOR is set', true, { NO_COLOR: '1' }, false],
+  ['a file', false, {}, false],
+])('on %s, the report has colours: %s', async (_, isTerminal, env, hasColors) => {
+  const texts: string[] = []
+  const stdout = { isTerminal, write: (text: string) => void texts.push(text) }
+  const stderr = { isTerminal: false, write: () => {} }
+  const shell: Shell = { env, stdout, stderr, onEnd: () => () => {}, exit: () => {} }
+  await main(['conformance', url, ...all, '--only=snapshot'], shell, () => '')
+  expect(texts.join('').includes('\u001b[')).toBe(hasColors)
+})
+
 test('what an option is missing for is untested, by name', async () => {
   const { code, stdout } = await conformance('--token=token-of-ada', '--json')
   expect(code).toBe(0)

@@ -92,10 +92,9 @@ async function run(settings: Settings, shell: Shell): Promise<void> {
     }),
   ).finally(() => progress.clear())
   if (junit !== undefined) writeFile(junit, presentJunit(report))
+  const hasColors = shell.stdout.isTerminal && !shell.env.NO_COLOR
   const isJson = settings.valueInCommandLine('json') !== undefined
-  const text = isJson
-    ? `${JSON.stringify(report, undefined, 2)}\n`
-    : presentText(report, shell.stdout.isTerminal)
+  const text = isJson ? `${JSON.stringify(report, undefined, 2)}\n` : presentText(report, hasColors)
   shell.stdout.write(text)
   endWith(report)
 }
