@@ -74,6 +74,8 @@ export class Device {
   synced: { readonly at: number; readonly history: number | undefined; readonly sid: number } | undefined
   /** When its user last deleted what the browser had stored. */
   clearedAt: number | undefined
+  /** Whether a database of it was deleted as `deleteDatabase` does, which frozen tabs take for a sign-out. */
+  hasDeleted = false
   /** How often its user has signed out, and when last. */
   life = 0
   signedOutAt: number | undefined

@@ -268,9 +268,11 @@ export class Oracle {
     const { storeFineSince = Number.POSITIVE_INFINITY, reachableSince = Number.POSITIVE_INFINITY } =
       tab.device
     for (const { name, tab: one, at, told, isUndone, transaction, overSince } of this.writes) {
+      // A tab that hears no others cannot ask them for room.
+      const canAsk = this.#plan.channel !== 'none' || !tab.device.disk.isTight
       if (one !== tab || isUndone || told.end !== undefined || overSince !== undefined) continue
       const ms = this.#now() - Math.max(storeFineSince, tab.awakeSince, at)
-      if (told.durable === undefined && ms > promptMs)
+      if (told.durable === undefined && ms > promptMs && !tab.hasNoDisk && canAsk)
         this.fault(`a write is not stored though the store takes writes: ${name}`)
       const isSent = this.log.histories.some(
         ({ accepted, refused }) => accepted.has(transaction.id) || refused.has(transaction.id),

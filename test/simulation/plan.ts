@@ -29,10 +29,17 @@ const writes = ['insert', 'update', 'update', 'update', 'put', 'delete'] as cons
 const undoing = ['undo', 'undo', 'undo', 'redo', 'redo'] as const
 const elsewhere = ['update elsewhere', 'update elsewhere', 'put elsewhere', 'delete elsewhere'] as const
 const tabsOnly = ['show', 'show', 'open', 'close', 'set the clock'] as const
+const deletion = ['update', 'delete the database', 'update', 'show', 'open'] as const
 
 /** What goes wrong. */
 const ofNetwork = ['cut', 'cut', 'stop', 'server down', 'lose an answer', 'delay an answer'] as const
-const ofStore = ['close the store', 'clear the store', 'store trouble', 'store trouble'] as const
+const ofStore = [
+  'close the store',
+  'clear the store',
+  'delete the database',
+  'store trouble',
+  'store trouble',
+] as const
 const ofServer = ['restore', 'restore', 'new epoch', 'trim'] as const
 
 /** What becomes of a page, and of the session. */
@@ -63,6 +70,7 @@ const ofLine = [
 /** What goes wrong with a disk for one moment. */
 const ofDisk = [
   'die with the next write',
+  'delete the database',
   'refuse a store transaction',
   'silence the store',
   'fill the store',
@@ -79,6 +87,7 @@ const mishaps = [
   ['silence the store', 'update'],
   ['cut', 'silence the store', 'update'],
   ['cut', 'fill the store', 'update'],
+  ['show another tab', 'cut', 'fill the store', 'update', 'linger'],
 ] as const
 
 export type Deed =
@@ -93,6 +102,8 @@ export type Deed =
   | (typeof ofLine)[number]
   | (typeof ofPages)[number]
   | (typeof ofDisk)[number]
+  | 'linger'
+  | 'show another tab'
   | 'make noise'
   | 'crash'
   | 'somebody else signs in'
@@ -109,12 +120,14 @@ const modes = {
     ['update', 'update elsewhere'],
     ['put', 'put elsewhere', 'cut'],
     ['cut', 'update', 'update elsewhere', 'cut'],
+    deletion,
   ],
   undo: [
     ...([...writes, ...undoing, ...elsewhere, 'cut', 'show'] as const),
     ['update', 'undo'],
     ['put', 'update elsewhere', 'undo'],
     ['delete', 'update elsewhere', 'undo'],
+    ['delete elsewhere', 'delete', 'undo'],
     ['cut', 'update', 'undo', 'update elsewhere', 'cut', 'redo'],
     ['stop', 'update', 'undo', 'delete elsewhere', 'stop', 'redo'],
     ['cut', 'insert', 'undo', 'cut'],
@@ -148,6 +161,8 @@ const modes = {
     ['freeze', 'sign out', 'update'],
     ['stand still', 'sign out', 'update'],
     ['cut', 'sign out', 'open'],
+    deletion,
+    ['cut', 'update', 'freeze', 'delete the database', 'cut'],
   ],
   'other user': [...writes, ...elsewhere, ...tabsOnly, 'somebody else signs in', 'cut', 'decide'],
   network: [...writes, ...writes, ...elsewhere, ...elsewhere, ...ofLine, ...ofNetwork, 'crash', 'decide'],
@@ -196,7 +211,8 @@ export type Mode = keyof typeof modes
 export const families = {
   tabs: ['tabs', 'undo', 'store', 'server', 'all', 'other user', 'pages'],
   network: ['network', 'other server', 'network', 'other server', 'hour'],
-  bare: ['bare server', 'bare server', 'first writes'],
+  disk: ['disk', 'disk', 'first writes', 'disk', 'disk'],
+  bare: ['bare server'],
 } as const satisfies Record<string, readonly Mode[]>
 
 /** Those in which the server and its line never fail, but for a device without a network. */

@@ -318,4 +318,141 @@ export const planted: readonly PlantedBug[] = [
       },
     ],
   },
+  {
+    hole: 'a frozen page takes an eviction for a sign-out',
+    mode: 'disk',
+    within: 60,
+    changes: [
+      {
+        file: 'src/persistence/life.ts',
+        from: 'begun !== undefined || (await wasDeleted()) ? signedOut() : closedConnection(true)',
+        to: 'signedOut()',
+      },
+    ],
+  },
+  {
+    hole: 'a database that was deleted on purpose is opened again',
+    mode: 'tabs',
+    within: 60,
+    changes: [
+      {
+        file: 'src/persistence/opener.ts',
+        from: 'if (this.#isGone) return false',
+        to: '',
+      },
+    ],
+  },
+  {
+    hole: 'the leader does not look for what a killed tab has stored',
+    mode: 'disk',
+    within: 100,
+    changes: [
+      {
+        file: 'src/engine/following.ts',
+        from: 'listener.lookForNew()',
+        to: '',
+      },
+    ],
+  },
+  {
+    hole: 'a write that the disk may have stored without an answer fails',
+    mode: 'disk',
+    within: 60,
+    changes: [
+      {
+        file: 'src/mutations/transaction-maker.ts',
+        from: "error.code === 'signed_out' ||",
+        to: "error.code !== 'closed' ||",
+      },
+    ],
+  },
+  {
+    hole: 'a write is stored before an earlier one that the disk has stored without an answer',
+    mode: 'disk',
+    within: 150,
+    changes: [
+      {
+        file: 'src/persistence/outbox.ts',
+        from: 'there || key > place ? key',
+        to: 'key ? key',
+      },
+    ],
+  },
+  {
+    hole: 'a tab does not ask the leader for room',
+    mode: 'disk',
+    within: 40,
+    changes: [
+      {
+        file: 'src/engine/on-disk.ts',
+        from: 'parts.following.askForRoom()',
+        to: 'Promise.resolve()',
+      },
+    ],
+  },
+  {
+    hole: 'an accepted write that the data contains already undoes to nothing',
+    mode: 'bare server',
+    within: 100,
+    changes: [
+      {
+        file: 'src/mutations/optimistic-updates.ts',
+        from: 'return wasSent && isContained(opsOn(record.ops, key), images.get(key), p) ? image : { t, id, p }',
+        to: 'return { t, id, p }',
+      },
+    ],
+  },
+  {
+    hole: 'an inserted record that came as a whole row is not removed',
+    mode: 'bare server',
+    within: 100,
+    changes: [
+      {
+        file: 'src/mutations/acknowledgements.ts',
+        from: 'const isLast = row && this.#ownFrames.isLast(transaction, sid, key, row.v)',
+        to: 'const isLast = false',
+      },
+    ],
+  },
+  {
+    hole: 'a removal that changed nothing is undone',
+    mode: 'undo',
+    within: 80,
+    changes: [
+      {
+        file: 'src/mutations/acknowledgements.ts',
+        from: 'if (hasTx || isNamed) return this.#named.has(transaction) ? undefined : []',
+        to: '',
+      },
+    ],
+  },
+  {
+    hole: 'an undo removes a record that somebody else has changed before the data came as a snapshot',
+    mode: 'bare server',
+    within: 150,
+    changes: [
+      {
+        file: 'src/mutations/own-frames.ts',
+        from: "return sid === this.#unknownTo || isOwn(v) || (v === 1 && opsOn(ops, key).some(({ op }) => op === 'i'))",
+        to: 'return true',
+      },
+    ],
+  },
+  {
+    hole: 'a client does not see that frames name their transactions',
+    mode: 'undo',
+    within: 80,
+    changes: [
+      {
+        file: 'src/mutations/own-frames.ts',
+        from: 'this.#hasTx ||= frames.some(({ tx }) => tx !== undefined)',
+        to: '',
+      },
+      {
+        file: 'src/mutations/sender.ts',
+        from: "const hasTx = features.includes('tx')",
+        to: 'const hasTx = false',
+      },
+    ],
+  },
 ]

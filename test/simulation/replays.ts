@@ -85,10 +85,18 @@ function faultsOfAddition(oracle: Oracle, change: Change, acts: readonly Act[]):
  * What the record may be without the write. A user who knew that the write was in the data knew what was there before,
  * unless it was a `put` or a `delete`: a delta has nothing of the record that is older.
  */
-function rowsBelow({ write: { base, befores, kind }, without, wasSynced, tab }: Act): readonly Row[] {
-  const isKnown =
-    !tab.device.plan.bare && wasSynced && (kind === 'update' || kind === 'insert') && befores.length > 0
-  return isKnown ? befores : [base, ...befores, ...without]
+function rowsBelow({
+  write: { base, confirmed, befores, kind },
+  without,
+  wasSynced,
+  tab,
+}: Act): readonly Row[] {
+  const isBare = tab.device.plan.bare !== undefined
+  const isKnown = !isBare && wasSynced && (kind === 'update' || kind === 'insert') && befores.length > 0
+  // Without `tx`, a delta leaves out also the user's own frames that are older than a removal.
+  return isKnown
+    ? befores
+    : [base, ...befores, ...without, ...(isBare && kind === 'delete' ? [confirmed] : [])]
 }
 
 /** What the record may have been before the write was made or sent. */

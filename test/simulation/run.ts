@@ -106,13 +106,13 @@ async function leaveAlone(simulation: Simulation): Promise<void> {
     await simulation.advance(aloneMs)
   }
   const { sid = 0 } = oracle.log.history.states.at(-1) ?? {}
-  for (const { name, client, isStill, awakeSince } of simulation.tabs) {
+  for (const { name, client, isStill, awakeSince, hasNoDisk } of simulation.tabs) {
     if (isStill) continue
     if (client.lastSyncId < sid) oracle.fault(`a tab that is left alone is behind: ${name}`)
     if (client.status.writes.pending > 0) oracle.fault(`a tab that is left alone sends nothing: ${name}`)
     // One that stood still in the middle of a transaction tries again when somebody looks at it.
     const wasAwake = awakeSince === Number.NEGATIVE_INFINITY
-    if (wasAwake && plan.mode !== 'disk' && client.status.storage.reason)
+    if (wasAwake && plan.mode !== 'disk' && !hasNoDisk && client.status.storage.reason)
       oracle.fault(`a tab that is left alone stores nothing: ${name}`)
   }
   leader?.wake()
@@ -122,8 +122,10 @@ async function leaveAlone(simulation: Simulation): Promise<void> {
 async function settle(simulation: Simulation, rounds: number): Promise<void> {
   const isSettled = () =>
     simulation.tabs.every(
-      ({ client: { status } }) =>
-        status.data.state === 'current' && status.writes.pending === 0 && status.storage.kind === 'durable',
+      ({ client: { status }, hasNoDisk }) =>
+        status.data.state === 'current' &&
+        status.writes.pending === 0 &&
+        (hasNoDisk || status.storage.kind === 'durable'),
     )
   for (let round = 0; round < rounds || (round < 12 && !isSettled()); round += 1) {
     for (const tab of simulation.tabs) {
@@ -144,7 +146,7 @@ async function look(simulation: Simulation): Promise<void> {
     const { writes, data, storage, role } = client.status
     if (writes.pending > 0) oracle.fault(`in the end there are writes to send: ${writes.pending} in ${name}`)
     // A leader for which there was no room when it was opened finds out with the next change that there is.
-    if (storage.kind !== 'durable' && role === 'follower')
+    if (storage.kind !== 'durable' && role === 'follower' && !tab.hasNoDisk)
       oracle.fault(`in the end a tab that follows does not store its writes: ${name}`)
     if (data.state !== 'current') oracle.fault(`in the end the data is not current: ${data.state} in ${name}`)
     for (const id of ids) {
@@ -183,7 +185,8 @@ async function look(simulation: Simulation): Promise<void> {
 async function restart(simulation: Simulation): Promise<void> {
   const { oracle, devices, plan } = simulation
   for (const tab of simulation.tabs) {
-    if (calmModes.has(plan.mode)) tab.device.synced = { at: 0, ...tab.last }
+    const isStored = !tab.client.status.storage.reason
+    if (calmModes.has(plan.mode) && isStored) tab.device.synced = { at: 0, ...tab.last }
     await tab.close()
     simulation.left(tab)
   }

@@ -6,7 +6,7 @@ import { kindOf, run, shortest } from './run.ts'
 const { RUNS, FROM = '1', KIND, SEED } = process.env
 
 /** As many seeds are run as fit into this time, in ms, unless `RUNS` says how many. */
-const limitMs = { tabs: 12_000, network: 6_000, bare: 6_000 }
+const limitMs = { tabs: 12_000, network: 6_000, disk: 6_000, bare: 6_000 }
 
 if (SEED) {
   test('the run of one seed', async () => {
@@ -27,6 +27,10 @@ if (SEED) {
     expect(
       await failures(limitMs.network, (seed) => families.network[seed % families.network.length]),
     ).toEqual([])
+  }, 1_200_000)
+
+  test('whatever happens to a disk, nothing is lost and nothing comes back', async () => {
+    expect(await failures(limitMs.disk, (seed) => families.disk[seed % families.disk.length])).toEqual([])
   }, 1_200_000)
 
   test('whatever is undone at a server without extensions, nothing is lost and nothing comes back', async () => {

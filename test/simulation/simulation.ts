@@ -142,10 +142,30 @@ export class Simulation {
     for (const device of this.devices) device.note(this.isServerUp)
     await this.clock.advance(ms)
     for (const tab of this.tabs) {
+      if (tab.hasEnded && !tab.mayEnd && !this.plan.steps.some(({ what }) => what === 'sign out'))
+        this.oracle.fault(`a tab has ended though its user has not signed out: ${tab.name}`)
       if (tab.hasEnded) await tab.close()
       else if (!tab.isStill) this.oracle.check(tab)
     }
     this.onAdvance?.(this)
+  }
+
+  /** What the disk of a device had is gone. Only open tabs have it, and can store it again. */
+  cleared(device: Device): void {
+    device.storeFineSince = undefined
+    device.synced = undefined
+    device.clearedAt = this.clock.now()
+    for (const write of this.oracle.writes) {
+      if (write.tab.device !== device) continue
+      write.committed = undefined
+      if (!write.tab.isOpen) write.isForgotten = true
+    }
+  }
+
+  /** A frozen tab finds that its database was deleted: it may end, and what it has may be lost. */
+  mayEnd(tab: Tab): void {
+    tab.mayEnd = true
+    for (const write of this.oracle.writes) if (write.tab === tab) write.isForgotten = true
   }
 
   /** A tab is gone. What its user had deleted, it can store no more. */
@@ -155,9 +175,9 @@ export class Simulation {
     const { clearedAt, storeFineSince = now } = device
     if (clearedAt === undefined) return
     const since = tab.isStill ? now : Math.max(storeFineSince, tab.awakeSince)
-    if (now - since >= storeAgainMs) return
+    if (!tab.hasNoDisk && now - since >= storeAgainMs) return
     for (const write of this.oracle.writes) {
-      if (write.tab === tab && write.at <= clearedAt) write.isForgotten = true
+      if (write.tab === tab && (tab.hasNoDisk || write.at <= clearedAt)) write.isForgotten = true
     }
   }
 

@@ -115,14 +115,7 @@ const happenings: Record<Deed, (moment: Moment) => unknown> = {
     const device = simulation.device(index)
     simulation.tell(`the user clears the store of the ${device.name} device`)
     device.disk.engine.close('nothing')
-    device.storeFineSince = undefined
-    device.synced = undefined
-    device.clearedAt = simulation.clock.now()
-    for (const one of simulation.oracle.writes) {
-      if (one.tab.device !== device) continue
-      one.committed = undefined
-      if (!one.tab.isOpen) one.isForgotten = true
-    }
+    simulation.cleared(device)
   },
   'store trouble': ({ simulation, index, n }) => {
     const device = simulation.device(index)
@@ -135,8 +128,9 @@ const happenings: Record<Deed, (moment: Moment) => unknown> = {
   ...pageDeeds,
   'somebody else signs in': ({ simulation, index }) => {
     const device = simulation.device(index)
+    // A tab without data takes whoever answers first for its user.
+    if (device.disk.isEmpty) return
     device.signedIn = device.signedIn === 'ada' ? 'ben' : 'ada'
-    // A tab that cannot open the store has no data, and takes whoever answers first for its user.
     device.disk.beforeRefusal = undefined
     simulation.tell(`${device.signedIn} signs in on the ${device.name} device`)
   },
@@ -253,11 +247,11 @@ function hear(simulation: Simulation, made: Write): void {
 /** A write that nobody undid may fail where neither the disk nor the server takes it. */
 function judgeFailure(
   { oracle }: Simulation,
-  { name, at, isUndone, overSince, retryOf, tab: { device, awakeSince } }: Write,
+  { name, at, isUndone, overSince, retryOf, tab: { device, awakeSince, mayEnd } }: Write,
 ): void {
   const { reachableSince = Number.POSITIVE_INFINITY, storeFineSince = Number.POSITIVE_INFINITY } = device
   // A page that stood still in the middle of a transaction finds that its store has not answered for long.
-  if (isUndone || overSince !== undefined || at - awakeSince < calmMs) return
+  if (isUndone || mayEnd || overSince !== undefined || at - awakeSince < calmMs) return
   // A retry that no disk takes is not sent: its rejected write stays in the inbox, and its user decides again.
   if (!retryOf && at - reachableSince >= calmMs)
     oracle.fault(`a write failed though the network is fine: ${name}`)

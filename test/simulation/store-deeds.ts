@@ -1,3 +1,4 @@
+import { markDeleted } from '../../src/storage/deleted.ts'
 import type { Deed } from './plan.ts'
 import type { Moment } from './steps.ts'
 
@@ -10,6 +11,33 @@ export const storeDeeds = {
     const tab = simulation.tab(index)
     simulation.tell(`${tab.name} is to be killed when its next write is stored`)
     tab.dieSoon(() => simulation.left(tab))
+  },
+  'delete the database': async ({ simulation, index, n }) => {
+    const device = simulation.device(index)
+    // After a sign-out, a frozen tab may take a deletion for another one.
+    if (device.life > 0) return
+    device.hasDeleted ||= n % 2 === 0
+    simulation.tell(
+      `another page deletes the database of the ${device.name} device${device.hasDeleted ? ', and says so' : ''}`,
+    )
+    simulation.cleared(device)
+    if (device.hasDeleted) await markDeleted(device.disk.store)
+    for (const tab of device.openTabs) {
+      if (!tab.surroundings.isAway) tab.hasNoDisk = true
+      else if (device.hasDeleted) simulation.mayEnd(tab)
+    }
+    await device.disk.delete()
+  },
+  linger: ({ simulation }) => {
+    simulation.tell('70 s later')
+    return simulation.advance(70_000)
+  },
+  'show another tab': ({ simulation, index }) => {
+    if (index >= simulation.plan.tabs) return
+    const tab = simulation.tab((index + 1) % simulation.plan.tabs)
+    simulation.tell(`${tab.name} comes to the front`)
+    tab.show()
+    return simulation.advance(1_000)
   },
   'refuse a store transaction': ({ simulation, index, n }) => {
     const { name, disk } = simulation.device(index)

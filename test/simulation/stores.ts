@@ -27,6 +27,10 @@ export class Disk {
   isTight = false
   /** So many write transactions are begun before one is refused. `undefined`: none is. */
   beforeRefusal: number | undefined
+  /** Whether neither data nor a write was ever stored. */
+  isEmpty = true
+  /** The databases of the clients that were ever opened. */
+  readonly names = new Set<string>()
   /** Called when a write transaction is refused. */
   onRefused = () => {}
   #hasRoom = false
@@ -34,6 +38,11 @@ export class Disk {
 
   get store(): Store {
     return this.engine.store
+  }
+
+  /** Deletes the databases of the clients. */
+  async delete(): Promise<void> {
+    for (const name of this.names) await this.store.destroy(name)
   }
 
   /** Whether nothing is answered until `answer` is called. */
@@ -75,13 +84,16 @@ export class Disk {
         else if (silence?.hasCommitted) await silence.over.promise
         if (isWrite) await this.#admit()
         const stored: StoreValue[] = []
+        let hasData = false
         const result = await connection.transaction(options, async (tx) => {
           const watched = this.#watched(tx)
           const made = await body(watched.tx)
           if (watched.failure) throw watched.failure
           stored.push(...watched.stored)
+          hasData = watched.hasData
           return made
         })
+        if (stored.length > 0 || hasData) this.isEmpty = false
         if (stored.length > 0) onCommit(stored)
         if (silence?.hasCommitted) await silence.over.promise
         return result
@@ -108,11 +120,12 @@ export class Disk {
   /** `tx`, with what it puts into the outbox, and with its failure where there is no room. */
   #watched(tx: StoreTransaction) {
     const stored: StoreValue[] = []
-    const watched = { stored, failure: undefined as StorageError | undefined, tx }
+    const watched = { stored, hasData: false, failure: undefined as StorageError | undefined, tx }
     const put = (table: Table, value: StoreValue, change: () => void) => {
       const isFull = this.isTight && (table === 'pages' || !this.#hasRoom)
       if (isFull) watched.failure ??= new StorageError('quota', 'No room beside the data, on purpose.')
       if (table === 'outbox') stored.push(value)
+      watched.hasData ||= table === 'pages'
       if (!isFull) change()
     }
     watched.tx = {
@@ -190,6 +203,7 @@ export function storeOfTab({
     shared: perOrigin,
     async open(name) {
       if (isGone) await never()
+      if (name.startsWith('instep:')) disk.names.add(name)
       return standstill.store(connected(disk.connect(await disk.store.open(name), onCommit)))
     },
     destroy: (name) => disk.store.destroy(name),

@@ -35,6 +35,10 @@ export class Tab {
   isOpen = true
   isStopped = false
   isClosing = false
+  /** Somebody has deleted its database, so that it stores nothing any more. */
+  hasNoDisk = false
+  /** Its database was deleted while it was frozen: it may end as after a sign-out. */
+  mayEnd = false
   /** Its data was put in place whole since it was last looked at. */
   hadSnapshot = true
   /** Where it was when it was last looked at. */
