@@ -43,6 +43,21 @@ export async function launchChromium(profile: string): Promise<Engine> {
         await session.send('Network.overrideNetworkState', { offline: !isOnline, ...rest })
       }
     },
+    async clear(url) {
+      const { origin } = new URL(url)
+      await protocol.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' })
+    },
+    async halt(part) {
+      const halted = context.pages().filter((page) => page.url().includes(part))
+      const sessions = await Promise.all(halted.map((page) => context.newCDPSession(page)))
+      for (const session of sessions) {
+        await session.send('Debugger.enable')
+        await session.send('Debugger.pause')
+      }
+      return async () => {
+        for (const session of sessions) await session.send('Debugger.disable')
+      }
+    },
     async open(...urls) {
       for (const url of urls) {
         const page = await context.newPage()

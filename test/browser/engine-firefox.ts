@@ -28,6 +28,8 @@ export async function launchFirefox(profile: string): Promise<Engine> {
     limit: (_, bytes) =>
       appendFile(file, lineOf(['dom.quotaManager.temporaryStorage.fixedLimit', Math.floor(bytes / 1024)])),
     setOnline: undefined,
+    clear: undefined,
+    halt: undefined,
     async open(...urls) {
       await running?.quit()
       const env = { ...process.env, HOME: profile, MOZ_HEADLESS: '1', MOZ_CRASHREPORTER_DISABLE: '1' }

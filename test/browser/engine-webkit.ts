@@ -22,6 +22,8 @@ export async function launchWebKit(profile: string): Promise<Engine> {
   return {
     limit: undefined,
     setOnline: undefined,
+    clear: undefined,
+    halt: undefined,
     async open(...urls) {
       await running?.quit()
       running = startProcess(path, urls, { env, stdio: 'ignore' })

@@ -13,4 +13,11 @@ export interface Engine {
    * engine has no means to set it.
    */
   readonly setOnline: ((isOnline: boolean) => Promise<void>) | undefined
+  /** Clears all that pages of `url`'s origin have stored. `undefined` if the engine has no means to do it. */
+  readonly clear: ((url: string) => Promise<void>) | undefined
+  /**
+   * Stops all tasks of the tabs whose address has `part`. Resolves with a function that lets them go on. `undefined` if the
+   * engine has no means to do it.
+   */
+  readonly halt: ((part: string) => Promise<() => Promise<void>>) | undefined
 }

@@ -68,6 +68,10 @@ export function inTabs(engineName: EngineName) {
     },
     open,
     ask,
+    /** Clears all that the tabs have stored. */
+    clear: () => engine.clear?.(page.url),
+    /** Stops all tasks of `tab`. Resolves with a function that lets it go on. */
+    halt: (tab: string) => engine.halt?.(`${new URLSearchParams({ tab: tabs.get(tab) ?? tab })}`),
     /** Lets `tab` go away and back, with `during` in between. Resolves with whether the browser kept the page. */
     async leave(tab: string, during: () => Promise<unknown>): Promise<boolean> {
       const left = ask(tab, 'leave')

@@ -82,6 +82,10 @@ const steps = {
     written = client.mutate((m) => m.update('Note', id, fields))
     return written.durable
   },
+  /** As `update`, but waits for nothing. */
+  begin(id: string, fields: Payload) {
+    written = client.mutate((m) => m.update('Note', id, fields))
+  },
   addOne() {
     written = client.mutate((m) => m.update('Note', 'note', { n: Number(m.get('Note', 'note')?.n) + 1 }))
     return written.durable
@@ -118,6 +122,20 @@ const steps = {
     const service = params.get('service') ?? ''
     return (await listDatabases()).filter(({ bootstrapUrl }) => bootstrapUrl.startsWith(service)).length
   },
+  /** Deletes the databases of this service as a page without a client can. */
+  async deleteDatabases() {
+    const names = (await indexedDB.databases()).flatMap(({ name }) => name ?? [])
+    for (const name of names.filter((each) => each.includes(params.get('service') ?? ''))) {
+      await new Promise((resolve, reject) => {
+        const deleting = indexedDB.deleteDatabase(name)
+        deleting.onsuccess = resolve
+        deleting.onerror = reject
+      })
+    }
+    return names.length
+  },
+  lifecycle: () => client.status.lifecycle,
+  storage: () => client.status.storage,
   /** Goes to another page, and resolves with whether the browser has kept this one until it is shown again. */
   leave: () =>
     new Promise<boolean>((resolve) => {
