@@ -17,7 +17,7 @@ export const lacks: Readonly<Record<OptionalPart, string>> = {
   heartbeat: 'A dead socket is noticed only at the next poll.',
   'since in pushes': 'After every burst of pushes, each client fetches a delta.',
   'tx in frames':
-    'An undo takes the changes up to the `sid` of its result for its own, and an undo after a restart may restore only what it finds unchanged.',
+    'An undo takes the change at the `sid` of the result, and as many before it as there are ops, for its own.',
   'was in features': "An undo takes back another user's change that the client does not have yet.",
   'restores in features':
     'An undo of a removal sends all fields, so that the server may refuse fields that it sets, or set them to other values.',

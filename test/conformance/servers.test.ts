@@ -93,12 +93,12 @@ describe('the example backend in Node holds with all that it offers', () => {
   ])
 
   test.each<[Wire, readonly OptionalPart[]]>([
-    [{}, ['hello', 'since in pushes']],
-    [{ hasSince: true, pushAfterMs: 50 }, ['hello']],
-    [{ hasSince: true, pushAfterMs: -50 }, ['hello']],
-    [{ hasTx: false }, ['hello', 'since in pushes', 'tx in frames']],
+    [{}, ['hello', 'heartbeat', 'since in pushes']],
+    [{ hasSince: true, pushAfterMs: 50 }, ['hello', 'heartbeat']],
+    [{ hasSince: true, pushAfterMs: -50 }, ['hello', 'heartbeat']],
+    [{ hasTx: false }, ['hello', 'heartbeat', 'since in pushes', 'tx in frames']],
     [{ hasSocket: false }, ['GET /ws']],
-    [{ deltas: 'rows' }, ['frames in deltas', 'hello', 'since in pushes']],
+    [{ deltas: 'rows' }, ['frames in deltas', 'hello', 'heartbeat', 'since in pushes']],
     [{ deltas: 'rows', hasSocket: false }, ['frames in deltas', 'GET /ws']],
   ])('with %j', async (wire, parts) => {
     const backend = await startBackend({ userOf: (token) => users.get(token ?? ''), wire })

@@ -305,8 +305,7 @@ async function holdHello(context: Context): Promise<void> {
 
 async function holdHeartbeat(context: Context): Promise<void> {
   const { hello } = context.offer
-  if (!hello) return context.leftOut('hello')
-  const { heartbeatMs } = hello
+  const heartbeatMs = hello?.heartbeatMs
   if (heartbeatMs === undefined) return context.leftOut('heartbeat')
   const limitMs = context.run.timeoutMs
   if (heartbeatMs + lateMs > limitMs)
