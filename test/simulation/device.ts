@@ -76,6 +76,8 @@ export class Device {
   clearedAt: number | undefined
   /** Whether a database of it was deleted as `deleteDatabase` does, which frozen tabs take for a sign-out. */
   hasDeleted = false
+  /** Whether its user is just signing out. */
+  isSigningOut = false
   /** How often its user has signed out, and when last. */
   life = 0
   signedOutAt: number | undefined

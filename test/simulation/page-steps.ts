@@ -41,12 +41,14 @@ export const pageDeeds = {
     const pending = choices[n % choices.length]
     simulation.tell(`the user signs out in ${tab.name}, ${pending ?? 'if nothing is pending'}`)
     const at = clock.now()
+    device.isSigningOut = true
     const isOut = await clock.until(
       tab.client.logout({ pending, timeoutMs: 5_000 }).then(
         () => true,
         () => false,
       ),
     )
+    device.isSigningOut = false
     if (!isOut) return simulation.tell('that does not work')
     device.life += 1
     device.signedOutAt = at

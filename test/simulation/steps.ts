@@ -251,7 +251,7 @@ function judgeFailure(
 ): void {
   const { reachableSince = Number.POSITIVE_INFINITY, storeFineSince = Number.POSITIVE_INFINITY } = device
   // A page that stood still in the middle of a transaction finds that its store has not answered for long.
-  if (isUndone || mayEnd || overSince !== undefined || at - awakeSince < calmMs) return
+  if (isUndone || mayEnd || device.isSigningOut || overSince !== undefined || at - awakeSince < calmMs) return
   // A retry that no disk takes is not sent: its rejected write stays in the inbox, and its user decides again.
   if (!retryOf && at - reachableSince >= calmMs)
     oracle.fault(`a write failed though the network is fine: ${name}`)
