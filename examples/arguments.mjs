@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util'
 
 /** Reads `[database] [--port <number>]` from the command line, as {@link readOptions} does. */
-export function readArguments({ usage, port: defaultPort }) {
+export function readArguments({ usage, port: defaultPort, database: defaultDatabase = 'memory:' }) {
   return readOptions({
     usage,
     options: { port: { type: 'string' } },
-    check({ port = String(defaultPort) }, [database = 'memory:', ...others]) {
+    check({ port = String(defaultPort) }, [database = defaultDatabase, ...others]) {
       if (others.length > 0) throw new Error(`There is one database at most; ${others[0]} is one too many.`)
       return { database, port: readNumber('port', port, 0, 65_535) }
     },

@@ -1,0 +1,1 @@
+import '../../examples/app/app.test.ts'
