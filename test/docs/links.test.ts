@@ -24,7 +24,6 @@ const knownCommands = [
   /^npm init -y$/,
   /^npm install( --save-dev)?( [\w@/.-]+)*$/,
   /^npm pack$/,
-  /^npx vite$/,
   /^npx changeset version$/,
   /^export INSTEP_JWT_SECRET="\$\(openssl rand -hex 32\)"$/,
 ]

@@ -1,4 +1,5 @@
 import { blocksOf, type Document } from './documents.ts'
+import { folderShownBy } from './shown.ts'
 
 /** The code of a document: its blocks without a name make one program, and those of each name another. */
 export interface Program {
@@ -15,8 +16,9 @@ export const codeLanguages = ['ts', 'tsx', 'js'] as const
 
 type CodeLanguage = (typeof codeLanguages)[number]
 
-/** The programs of a document, in the order in which they begin. */
+/** The programs of a document, in the order in which they begin. None if its blocks are parts of an example's files. */
 export function programsOf(document: Document): readonly Program[] {
+  if (folderShownBy(document) !== undefined) return []
   const height = document.text.split('\n').length
   const programs = new Map<string, Omit<Program, 'text'> & { readonly lines: string[] }>()
   for (const { language, label: file, line, lines } of blocksOf(document)) {
