@@ -369,7 +369,7 @@ export const planted: readonly PlantedBug[] = [
   {
     hole: 'a write is stored before an earlier one that the disk has stored without an answer',
     mode: 'disk',
-    within: 150,
+    within: 300,
     changes: [
       {
         file: 'src/persistence/outbox.ts',
