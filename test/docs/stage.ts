@@ -67,8 +67,6 @@ export async function setStage(): Promise<Stage> {
   const services: { close(): Promise<void> }[] = [issues, issues.service]
   const servers: nodeHttp.Server[] = []
   const signals: (() => unknown)[] = []
-  const timers: NodeJS.Timeout[] = []
-  const printed: string[] = []
   const page = { text: '' }
 
   /** The service that was put on the network last, at whatever address it is looked for. */
@@ -176,29 +174,14 @@ export async function setStage(): Promise<Stage> {
       fetch,
       // Of a service worker, which is never told of an event here.
       self: { addEventListener() {} },
-      console: { log: (line: unknown) => printed.push(String(line)), warn() {}, error() {} },
+      console: { log() {}, warn() {}, error() {} },
       process: {
         env: { JWT_SECRET: 'a secret that is long enough to sign with' },
         once: (_: string, listener: () => unknown) => signals.push(listener),
       },
-      // Nobody waits for seconds here.
-      setInterval: (callback: () => void) => timers.push(setInterval(callback, 10)),
-      // A page is opened at the address that its server has printed.
-      location: {
-        get hash() {
-          return new URL(printed.findLast((line) => line.includes('#')) ?? 'http://localhost').hash
-        },
-      },
-      document: {
-        body: {
-          set innerText(text: string) {
-            page.text = text
-          },
-        },
-      },
+      document: { body: {} },
     },
     async close() {
-      timers.forEach(clearInterval)
       for (const listener of signals) await listener()
       for (const each of [...clients, ...services]) await each.close()
       for (const each of servers) each.close()
