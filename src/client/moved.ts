@@ -1,7 +1,7 @@
 import type { Clock, Locks } from '../base/environment.ts'
 import { type SyncError, toSyncError, wrongOption } from '../base/errors.ts'
 import { redactUrl } from '../network/endpoints.ts'
-import type { Database } from '../persistence/database.ts'
+import type { Disk } from '../persistence/disk.ts'
 import { moveOutbox, readFormerOutbox } from '../persistence/former-outbox.ts'
 import { unlessBlocked } from '../storage/deadline.ts'
 import { openLockOf } from '../storage/open-lock.ts'
@@ -23,10 +23,10 @@ export interface MovedOptions {
 }
 
 /**
- * Moves what waits in the databases of former addresses to `database`. If the application does not name them, reports
+ * Moves what waits in the databases of former addresses to `disk`. If the application does not name them, reports
  * each database of the same identity that has unsent writes. Never rejects.
  */
-export async function takeOver(options: MovedOptions, database: Database): Promise<void> {
+export async function takeOver(options: MovedOptions, disk: Disk): Promise<void> {
   const { store, names, clock, former, report } = options
   try {
     const listed = names && (await unlessBlocked(clock, names()))
@@ -35,7 +35,7 @@ export async function takeOver(options: MovedOptions, database: Database): Promi
     )
     for (const other of others) {
       if (!former) await refuse(options, other)
-      else if (await use(store, other, (connection) => moveOutbox(connection, database))) {
+      else if (await use(store, other, (connection) => moveOutbox(connection, disk))) {
         // A tab that has it open may keep it.
         store.destroy(other).catch(() => {})
       }

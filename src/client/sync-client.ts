@@ -19,8 +19,6 @@ import { createCredentials } from '../network/credentials.ts'
 import { type Endpoints, formerUrls, resolveEndpoints } from '../network/endpoints.ts'
 import { createTransport } from '../network/http.ts'
 import { createRealtimeSocket } from '../network/realtime-socket.ts'
-import { noDatabase } from '../persistence/none.ts'
-import { openDatabase } from '../persistence/open.ts'
 import type { LiveQuery } from '../records/live-query.ts'
 import type { QuerySpec } from '../records/query-spec.ts'
 import { Replica } from '../records/replica.ts'
@@ -81,14 +79,12 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
     const { locks } = environment
     const former = movedFrom?.flatMap((address) => formerUrls(address, given.location))
     let looking: Promise<void> | undefined
-    const caller = () => credentials.callerCheck.caller
-    const newLife = () => randomName(environment.random)
     // An open connection to a browser's database blocks its deletion.
     const isBrowsers = shared !== undefined && shared.locks === given.locks
     const opener = wanted && isBrowsers ? withOpenLock(wanted, locks, environment.clock) : wanted
-    const disk = opener && withTimeLimits(opener, environment.clock, undefined, debug)
-    const moved = disk && {
-      store: disk,
+    const limited = opener && withTimeLimits(opener, environment.clock, undefined, debug)
+    const moved = limited && {
+      store: limited,
       names: wanted?.names,
       openLocks: isBrowsers ? locks : undefined,
       clock: environment.clock,
@@ -108,17 +104,20 @@ export class SyncClient<out M extends ModelDefinitions = ModelDefinitions> {
         createRealtimeSocket({ environment, wsUrl: endpoints.wsUrl, credentials, listener, debug }),
       lock: locks && { locks, name },
       name,
-      openDatabase: async (leads, life) => {
-        if (!disk || !moved) return noDatabase
-        const options = { ...environment, store: disk, name, models, leads, life, newLife, caller }
-        const wasDeleted = isBrowsers ? () => hasDeleted(disk) : undefined
-        const database = await openDatabase({ ...options, wasDeleted })
-        if (leads) looking ??= takeOver(moved, database)
-        if (former) await looking
-        return database
+      database: {
+        store: limited,
+        name,
+        lifecycle: environment.lifecycle,
+        newLife: () => randomName(environment.random),
+        caller: () => credentials.callerCheck.caller,
+        // Only a browser evicts data.
+        wasDeleted: async () => !isBrowsers || !limited || hasDeleted(limited),
       },
-      newLife,
-      destroyDatabase: async () => disk?.destroy(name),
+      takeOver: async (disk) => {
+        if (moved && disk.leads) looking ??= takeOver(moved, disk)
+        if (former) await looking
+      },
+      destroyDatabase: async () => limited?.destroy(name),
       replica: new Replica({
         clock: environment.clock,
         onListenerError: (error) => logger.error('A listener or a filter threw.', { error }),

@@ -24,7 +24,7 @@ export async function download(
 ): Promise<Download> {
   const onProgress = begin()
   const staging = copy.stage()
-  const pages = new PageSink(copy.disk.database)
+  const pages = new PageSink(copy.disk.data, copy.disk.term)
   const broken: string[] = []
   let rows = 0
   let progress: Progress | undefined

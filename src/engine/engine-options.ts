@@ -1,7 +1,8 @@
 import type { SyncError } from '../base/errors.ts'
 import type { MutationsOptions } from '../mutations/mutations.ts'
 import type { RealtimeSocket, RealtimeSocketListener } from '../network/realtime-socket.ts'
-import type { Database } from '../persistence/database.ts'
+import type { DatabaseOptions } from '../persistence/connection.ts'
+import type { Disk } from '../persistence/disk.ts'
 import type { LeaderLock } from '../tabs/leadership.ts'
 
 /** The options that the mutations need as well. */
@@ -21,13 +22,9 @@ type Shared = Pick<
 
 export interface EngineOptions extends Shared {
   readonly createSocket: (listener: RealtimeSocketListener) => RealtimeSocket
-  /**
-   * `leads`: whether this client stores the data. If so, the previous leader is locked out. `life`: the life that the
-   * database must be in, if that is known.
-   */
-  readonly openDatabase: (leads: boolean, life: string | undefined) => Promise<Database>
-  /** Returns a random name for a new life of the database: see `Database.signOut`. */
-  readonly newLife: () => string
+  readonly database: DatabaseOptions
+  /** Called when this client has attached, before the stored transactions are read. Never rejects. */
+  readonly takeOver: (disk: Disk) => Promise<void>
   /** Deletes the database, unless another client has it open. */
   readonly destroyDatabase: () => Promise<void>
   /** The locks that all clients of the database share, and the name of the lock that its leader holds. */

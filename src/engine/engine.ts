@@ -84,7 +84,8 @@ export class Engine {
   async logout(logoutOptions: LogoutOptions): Promise<LogoutResult> {
     this.#refuseEnded()
     const { options, disk, mutations, following } = this.#parts
-    const { environment, destroyDatabase: destroy, newLife } = options
+    const { environment, database, destroyDatabase: destroy } = options
+    const { newLife } = database
     const { clock } = environment
     const end = async () => {
       const silentTabs = following.announceSignOut()

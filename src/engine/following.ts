@@ -86,7 +86,7 @@ export class Following {
   readonly #channel: TabChannel<SharedStatus>
   readonly #asking: Timer
   #leader: Leader | undefined
-  /** The highest term of a leader that this tab has heard of: see `Database.term`. */
+  /** The highest term of a leader that this tab has heard of: see `Connection.term`. */
   #term = 0
   /** The term whose data this tab could not read. */
   #unreadable: number | undefined
@@ -192,7 +192,7 @@ export class Following {
     const { term } = disk
     if (term === undefined || !isRunning()) return
     this.#term = term
-    const isStoring = disk.database.kind === 'durable' && !disk.failure
+    const isStoring = disk.kind === 'durable' && !disk.failure
     const sid = isStored ? confirmed : 0
     const lead = { term, sid, copy: name, isStoring, status: shareStatus(status()) }
     this.#channel.post({ type: 'lead', lead })
@@ -358,6 +358,7 @@ export class Following {
       listener.overtaken()
     }
     this.#term = lead.term
+    disk.heard(lead.term)
     const isUsable = disk.isOpen && !disk.outbox.refused
     const canRead = isUsable && lead.isStoring && isSame && lead.term !== this.#unreadable
     if (!canRead) {

@@ -1,6 +1,7 @@
 import { type SyncError, toStorageError } from '../base/errors.ts'
-import type { Database, Restored } from '../persistence/database.ts'
+import type { Data } from '../persistence/data.ts'
 import { unreadable } from '../persistence/format.ts'
+import type { Restored } from '../persistence/stored-data.ts'
 import type { HistoryPosition } from '../protocol/bootstrap.ts'
 import { type RowOp, rowKey } from '../protocol/fold.ts'
 import { isOtherEpoch } from '../protocol/guards.ts'
@@ -13,7 +14,7 @@ const maxReads = 2
 export interface LazyTypesOptions {
   readonly types: readonly string[]
   readonly replica: Replica
-  readonly database: () => Database
+  readonly data: Data
   readonly listener: LazyListener
 }
 
@@ -158,7 +159,7 @@ export class LazyTypes {
     { sid, epoch }: HistoryPosition,
   ): Promise<Restored> {
     const isOf = ({ t }: { readonly t: string }) => types.has(t)
-    const stored = await this.#options.database().read({
+    const stored = await this.#options.data.read({
       begin: () => staging.clear(types),
       rows: (rows) => staging.add(rows.filter(isOf)),
       ops: (ops) => staging.apply(ops.filter(isOf)),

@@ -4,10 +4,10 @@ import type { Debug } from '../base/logger.ts'
 import { yieldAfter } from '../base/turns.ts'
 import type { Acknowledgements } from '../mutations/acknowledgements.ts'
 import type { CallerCheck } from '../network/caller-check.ts'
-import type { Restored } from '../persistence/database.ts'
 import type { Disk } from '../persistence/disk.ts'
 import type { PageSink } from '../persistence/page-sink.ts'
 import type { Repair } from '../persistence/repair.ts'
+import type { Restored } from '../persistence/stored-data.ts'
 import type { HistoryPosition, SnapshotHead } from '../protocol/bootstrap.ts'
 import { type DeltaFrame, type DeltaMessage, framesOf, partsOf } from '../protocol/delta.ts'
 import type { RowOp } from '../protocol/fold.ts'
@@ -116,7 +116,7 @@ export class LocalCopy {
     this.#lazy = new LazyTypes({
       types: options.lazy,
       replica,
-      database: () => disk.database,
+      data: disk.data,
       listener: {
         join: (...loaded) => this.#join(...loaded),
         lost: (error) => disk.lose(error),
@@ -139,38 +139,17 @@ export class LocalCopy {
     return this.#placedAt
   }
 
-  /** Restores the data from the open disk. Never rejects: if the store fails, the copy is in memory only. */
-  async restore(): Promise<void> {
+  /**
+   * Call when this client has attached. Restores the stored data if there is none in memory. If there is some, the leader
+   * continues the stored data. Never rejects: if the store fails, the data is in memory only.
+   */
+  async attach(): Promise<void> {
+    this.#storedTo = undefined
     try {
       await this.#readCaller()
-      if (!this.#position) await this.#restore()
-    } catch (error) {
-      this.disk.suspend(toStorageError(error))
-    }
-  }
-
-  /** Appends an empty journal entry. The disk refuses the entry if the stored data is gone, and so reports the loss. */
-  checkStored(): void {
-    if (!this.#position) return
-    const { confirmed, epoch } = this.#position
-    this.disk.record({ since: confirmed, sid: confirmed, ops: [], epoch })
-  }
-
-  /** The position to ask the next delta from; `undefined` until there is data. */
-  get since(): number | undefined {
-    const { confirmed } = this.#position ?? {}
-    return confirmed === undefined ? undefined : Math.min(confirmed, this.#bridged ?? confirmed)
-  }
-
-  /** Call when this client has become the leader. Continues the stored data. Never rejects. */
-  async lead(): Promise<void> {
-    this.#storedTo = undefined
-    if (!this.#position) return this.restore()
-    try {
-      const { database } = this.disk
-      // The previous leader has stored the data, and with it the owner of the data.
-      const [stored] = await Promise.all([database.position(), this.#readCaller()])
-      if (!this.#position) return this.restore()
+      if (!this.#position) return await this.#restore()
+      if (!this.disk.leads || this.disk.isBehind) return
+      const stored = await this.disk.data.position()
       if (!stored || isOtherEpoch(this.#position, stored.epoch)) this.disk.lose()
       else {
         this.#name = stored.copy
@@ -181,6 +160,12 @@ export class LocalCopy {
     }
   }
 
+  /** The position to ask the next delta from; `undefined` until there is data. */
+  get since(): number | undefined {
+    const { confirmed } = this.#position ?? {}
+    return confirmed === undefined ? undefined : Math.min(confirmed, this.#bridged ?? confirmed)
+  }
+
   /**
    * Brings the data in memory to the position that the leader has stored. Resolves with `undefined` if the stored data
    * is older than memory and does not continue it: read it later. Rejects with a StorageError if it cannot be read.
@@ -189,7 +174,7 @@ export class LocalCopy {
     await this.#readCaller()
     const { confirmed: since, epoch } = this.#position ?? {}
     if (since === undefined) return this.#readAll()
-    const stored = await this.disk.database.since({ sid: since, epoch }, this.#name)
+    const stored = await this.disk.data.since({ sid: since, epoch }, this.#name)
     if (!stored) return this.#readAll()
     this.#name = stored.copy
     const { sid, frames } = stored
@@ -313,7 +298,7 @@ export class LocalCopy {
     const { clock } = this.#options
     const isWhole = staging.unloaded.size === 0
     this.#lazy.pause()
-    const replaced = await this.disk.replace(pages.database, async () => {
+    const replaced = await this.disk.replace(pages.term, async () => {
       await this.#storeCaller()
       const failure = (await pages.commit(head, repair)) ?? (await this.#lazy.fill(staging, head))
       if (!failure || isWhole) await staging.prepare()
@@ -381,12 +366,12 @@ export class LocalCopy {
 
   /** Stores the user who owns the data now, though there may be no data to store. Never rejects. */
   #storeCaller(): Promise<void> {
-    return this.disk.database.storeCaller().catch(() => {})
+    return this.disk.data.storeCaller().catch(() => {})
   }
 
   /** Reads who owns the stored data. If that is another user, removes the data from memory. */
   async #readCaller(): Promise<void> {
-    const caller = await this.disk.database.readCaller()
+    const caller = await this.disk.data.readCaller()
     if (caller === undefined) return
     if (this.callerCheck.isOther(caller)) {
       this.#position = undefined
@@ -400,7 +385,7 @@ export class LocalCopy {
   async #readStaging() {
     const staging = this.stage()
     let count = 0
-    const restored = await this.disk.database.restore({
+    const restored = await this.disk.data.restore({
       begin: () => {
         staging.clear()
         count = 0

@@ -6,22 +6,20 @@ import type { Parts } from './parts.ts'
 export function onDisk(parts: Parts): DiskListener {
   return {
     opening: () => parts.leadership.begin(),
-    async opened() {
-      parts.originStorage.opened(parts.disk.term === 1)
-      await parts.mutations.transactions.opened()
-      await parts.copy.restore()
-      parts.following.begin()
-    },
-    reopened(isNew) {
-      if (isNew) parts.originStorage.lose(parts.mutations.unsent.filter(({ isStored }) => isStored).length)
-      parts.mutations.transactions.reopened()
-      parts.copy.checkStored()
-      parts.following.begin()
-    },
-    async leads() {
-      await parts.copy.lead()
-      parts.following.begin()
-      parts.mutations.acknowledgements.endAgain()
+    async attached(found) {
+      const { originStorage, disk, mutations, copy, following, options } = parts
+      const { transactions, acknowledgements, unsent } = mutations
+      await options.takeOver(disk)
+      if (found === 'wiped') originStorage.lose(unsent.filter(({ isStored }) => isStored).length)
+      if (found === 'same') transactions.storeAgain()
+      else transactions.moved()
+      if (found === 'first') {
+        originStorage.opened(disk.term === 1)
+        await transactions.opened()
+      }
+      await copy.attach()
+      following.begin()
+      acknowledgements.endAgain()
     },
     fenced: () => parts.leadership.fenced(),
     signedOut: () => void endSignedOut(parts),

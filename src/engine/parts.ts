@@ -65,7 +65,7 @@ export class Parts {
   #waiting: (() => void)[] = []
 
   constructor(options: EngineOptions, handlers: Handlers) {
-    const { environment, logger, transport, createSocket, openDatabase, replica, models } = options
+    const { environment, logger, transport, createSocket, replica, models } = options
     const { clock } = environment
     const { debug } = logger
     const { onListenerError } = replica
@@ -88,7 +88,7 @@ export class Parts {
     })
     this.originStorage = new OriginStorage({ ...options, onChange })
     this.modelCheck = new ModelCheck({ models, replica, clock, reporter })
-    const disk = new Disk({ openDatabase, clock, listener: handlers.onDisk(this) })
+    const disk = new Disk({ ...options.database, models, clock, listener: handlers.onDisk(this) })
     this.disk = disk
     this.leadership = new Leadership({ ...options, disk })
     this.mutations = new Mutations({

@@ -1,5 +1,5 @@
 import type { DataPosition } from '../mutations/data-position.ts'
-import type { JournalEntry } from '../persistence/database.ts'
+import type { JournalEntry } from '../persistence/stored-data.ts'
 import { type DeltaFrame, type DeltaMessage, framesOf } from '../protocol/delta.ts'
 import { asInsert, fold, type RowChange, type RowOp, type RowSource, rowKey } from '../protocol/fold.ts'
 import { isOtherEpoch } from '../protocol/guards.ts'

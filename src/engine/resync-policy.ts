@@ -1,6 +1,6 @@
 import type { Clock } from '../base/environment.ts'
 import { isWithin } from '../base/is-within.ts'
-import type { Restored } from '../persistence/database.ts'
+import type { Restored } from '../persistence/stored-data.ts'
 import type { ResetReason } from './events.ts'
 
 /** The minimum time between two repairs, in ms. */

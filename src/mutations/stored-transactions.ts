@@ -4,6 +4,7 @@ import { migrateOp, migrateRow } from '../models/migrate.ts'
 import type { Models } from '../models/models.ts'
 import type { CallerCheck } from '../network/caller-check.ts'
 import type { Disk } from '../persistence/disk.ts'
+import { signedOut } from '../persistence/meta.ts'
 import {
   isEnd,
   type OutboxChange,
@@ -12,7 +13,6 @@ import {
   type OutboxWritten,
   type RecordImage,
   type StoredOutbox,
-  signedOut,
 } from '../persistence/outbox.ts'
 import type { Acknowledgements } from './acknowledgements.ts'
 import type { OptimisticUpdates } from './optimistic-updates.ts'
@@ -86,7 +86,7 @@ export class StoredTransactions {
    */
   async end(isChosen: boolean): Promise<readonly LocalTransaction[]> {
     const { disk, outbox, optimisticUpdates } = this.#options
-    const late = await disk.database.outbox.readLate().catch(() => [])
+    const late = await disk.outbox.readLate().catch(() => [])
     const lateIds = new Set(late.map(({ id }) => id))
     const all = outbox.list()
     const failed = all.filter(({ id, isStored }) => lateIds.has(id) || !(isStored || isChosen))
@@ -112,12 +112,11 @@ export class StoredTransactions {
     const { disk, outbox, log, acknowledgements } = this.#options
     await log.settled()
     const here = outbox.list().filter(({ isStored }) => isStored)
-    const { database } = disk
     const wasLost = outbox.mayBeLost
     const stored = await disk.outbox.read()
     const { records, ends, unreadable } = stored
     const entries = new Map([...ends, ...records].map((entry) => [entry.id, entry]))
-    const position = here.every(({ id }) => entries.has(id)) ? undefined : await database.position()
+    const position = here.every(({ id }) => entries.has(id)) ? undefined : await disk.data.position()
     this.#found(stored)
     outbox.forgetAllBut(entries)
     const isComplete = unreadable.length === 0 && !wasLost && !outbox.mayBeLost
@@ -149,14 +148,16 @@ export class StoredTransactions {
     }
   }
 
-  /** Reads the transactions of a disk that was opened again. If they cannot be read, sending waits until they can. */
+  /** Reads the transactions of a database that was just opened. If they cannot be read, sending waits until they can. */
   async opened(): Promise<void> {
     this.#reading = undefined
     await this.read().catch(() => {})
   }
 
-  /** Stores all transactions again: the disk may have lost them. */
-  reopened(): void {
+  /** Another database is open, which lacks the transactions in memory: stores them again. */
+  moved(): void {
+    // Before the first opening, transactions wait to be stored.
+    if (this.#options.outbox.list().every(({ state }) => state === 'writing')) return
     this.#losses += 1
     this.#options.outbox.mayBeLost = true
     this.#options.acknowledgements.forgetKeys()

@@ -1,4 +1,4 @@
-import type { DatabaseSize } from './database.ts'
+import type { DataSize } from './stored-data.ts'
 
 /** A journal up to this size, in UTF-16 units, is read quickly enough at a restart. */
 const minUnits = 500_000
@@ -7,6 +7,6 @@ const minUnits = 500_000
 const share = 0.25
 
 /** Whether the journal is large enough for a checkpoint. */
-export function checkpointDue({ pageUnits, journalUnits }: DatabaseSize): boolean {
+export function checkpointDue({ pageUnits, journalUnits }: DataSize): boolean {
   return journalUnits > Math.max(minUnits, share * pageUnits)
 }

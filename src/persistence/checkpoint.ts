@@ -1,6 +1,5 @@
 import type { Clock } from '../base/environment.ts'
-import type { DatabaseSize } from './database.ts'
-import type { FencedConnection } from './fence.ts'
+import type { Connection } from './connection.ts'
 import {
   type Head,
   type Manifest,
@@ -15,16 +14,17 @@ import { type Journal, readJournal } from './journal.ts'
 import { JournalFold } from './journal-fold.ts'
 import { pagesOf, readPage } from './pages.ts'
 import { readRepair, writeRepair } from './repair.ts'
+import type { DataSize } from './stored-data.ts'
 
 export interface CheckpointContext {
-  readonly database: FencedConnection
+  readonly database: Connection
   readonly generations: Generations
   readonly clock: Clock
   readonly signal?: AbortSignal | undefined
 }
 
 /** The size of the pages after the checkpoint, and of the records removed from the journal. */
-export type Checkpointed = DatabaseSize
+export type Checkpointed = DataSize
 
 /** The state at the beginning of a checkpoint: the data to fold, and the head to compare with at the end. */
 interface Start {
@@ -56,7 +56,7 @@ export async function checkpoint(context: CheckpointContext): Promise<Checkpoint
   return undefined
 }
 
-function begin(database: FencedConnection): Promise<Start | undefined> {
+function begin(database: Connection): Promise<Start | undefined> {
   return database.read(['journal'], async (tx) => {
     const [stored, list] = await Promise.all([
       tx.get('meta', metaKeys.head),
@@ -121,15 +121,19 @@ function finish(
   writer: PageWriter,
   manifest: Manifest,
 ): Promise<boolean> {
-  return database.write(['pages', 'journal'], async (tx) => {
-    const head = readHead(await tx.get('meta', metaKeys.head))
-    if (head?.generation !== startHead.generation || signal?.aborted) return false
-    const { sid: base, at, to } = journal
-    tx.delete('journal', { to })
-    // The journal no longer has the changes to missing records, so a later restore cannot notice them.
-    const { owed, at: repairedAt } = await readRepair(tx)
-    writeRepair(tx, { owed: owed || fold.owesRepair, at: repairedAt })
-    await generations.switchTo(tx, { ...head, generation: writer.id, base, at }, manifest)
-    return true
-  })
+  return database.write(
+    ['pages', 'journal'],
+    async (tx) => {
+      const head = readHead(await tx.get('meta', metaKeys.head))
+      if (head?.generation !== startHead.generation || signal?.aborted) return false
+      const { sid: base, at, to } = journal
+      tx.delete('journal', { to })
+      // The journal no longer has the changes to missing records, so a later restore cannot notice them.
+      const { owed, at: repairedAt } = await readRepair(tx)
+      writeRepair(tx, { owed: owed || fold.owesRepair, at: repairedAt })
+      await generations.switchTo(tx, { ...head, generation: writer.id, base, at }, manifest)
+      return true
+    },
+    writer.fence,
+  )
 }

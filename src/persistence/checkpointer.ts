@@ -2,14 +2,14 @@ import type { Unsubscribe } from '../base/emitter.ts'
 import type { Clock } from '../base/environment.ts'
 import { type SyncError, toStorageError } from '../base/errors.ts'
 import { checkpointDue } from './checkpoint-due.ts'
-import type { Database } from './database.ts'
+import type { Data } from './data.ts'
 
 /** A checkpoint waits this long after it becomes due, so that it does not compete with a burst of deltas. */
 const quietMs = 2_000
 
 export interface CheckpointerOptions {
   readonly clock: Clock
-  readonly database: () => Database
+  readonly data: Pick<Data, 'checkpoint' | 'size'>
   /** A checkpoint has ended or failed: read `failure` again. */
   readonly onEnd: () => void
 }
@@ -32,8 +32,8 @@ export class Checkpointer {
 
   /** Schedules a checkpoint if one is due. Call after each write. */
   soon(): void {
-    const { clock, database } = this.#options
-    if (this.#current || !checkpointDue(database().size)) return
+    const { clock, data } = this.#options
+    if (this.#current || !checkpointDue(data.size)) return
     const checkpoint = new AbortController()
     this.#current = checkpoint
     this.#cancel = clock.after(quietMs, () => void this.#run(checkpoint))
@@ -48,8 +48,8 @@ export class Checkpointer {
   }
 
   async #run(checkpoint: AbortController): Promise<void> {
-    const { database, onEnd } = this.#options
-    const ended = database().checkpoint(checkpoint.signal)
+    const { data, onEnd } = this.#options
+    const ended = data.checkpoint(checkpoint.signal)
     // A failed checkpoint loses nothing: its changes are still in the journal.
     const failure = await ended.then(() => undefined, toStorageError)
     if (checkpoint.signal.aborted) return

@@ -1,9 +1,9 @@
 import { UnauthenticatedError } from '../base/errors.ts'
 import { epochAndCallerOf } from '../protocol/guards.ts'
 import type { StoreConnection } from '../storage/store.ts'
-import type { Database } from './database.ts'
-import { readLife } from './fence.ts'
+import type { Disk } from './disk.ts'
 import { metaKeys } from './format.ts'
+import { readLife } from './meta.ts'
 import { readOutbox } from './outbox.ts'
 
 /** The outbox of a database that this client does not use, because the service had another address then. */
@@ -16,20 +16,20 @@ export function readFormerOutbox(former: StoreConnection) {
 }
 
 /**
- * Moves the transactions of `former` to `database`, under the same ids, so that moving them again does no harm. Resolves
+ * Moves the transactions of `former` to `disk`, under the same ids, so that moving them again does no harm. Resolves
  * with whether nothing is left. Rejects with a StorageError, and with an UnauthenticatedError if they are another
  * user's.
  */
-export async function moveOutbox(former: StoreConnection, database: Database): Promise<boolean> {
+export async function moveOutbox(former: StoreConnection, disk: Disk): Promise<boolean> {
   const { records, hasMore, caller } = await readFormerOutbox(former)
   if (records.length > 0) {
-    const present = await database.readCaller()
+    const present = await disk.data.readCaller()
     if (caller !== undefined && present !== undefined && caller !== present) {
       const message = 'The writes at a former address belong to another user.'
       throw new UnauthenticatedError(message, { code: 'other_user' })
     }
     const keep = records.map((record) => ({ caller, ...record, key: undefined }))
-    await database.outbox.write({ keep })
+    await disk.outbox.write({ keep })
     await former.transaction({ tables: ['outbox'], mode: 'write', durability: 'strict' }, (tx) => {
       for (const { key } of records) if (key !== undefined) tx.delete('outbox', key)
     })

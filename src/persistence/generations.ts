@@ -1,6 +1,5 @@
 import type { StoreTransaction, StoreValue } from '../storage/store.ts'
-import type { Page } from './database.ts'
-import type { FencedConnection } from './fence.ts'
+import type { Connection } from './connection.ts'
 import {
   generationOf,
   type Head,
@@ -10,6 +9,7 @@ import {
   pageKey,
   readManifest,
 } from './format.ts'
+import type { Page } from './stored-data.ts'
 
 /** Begins page writers, each with a unique name, and removes the pages that nothing uses. */
 export interface Generations {
@@ -26,6 +26,8 @@ export interface Generations {
 /** Writes pages. They become part of the data only when a manifest lists them. */
 export interface PageWriter {
   readonly id: string
+  /** The fence when the writer began. Another leader may have removed pages since another was raised. */
+  readonly fence: number
   /** Whether this writer is still writing. `false` after `end`, and after `Generations.forget`. */
   isUnderWay(): boolean
   end(): void
@@ -35,7 +37,7 @@ export interface PageWriter {
   manifest(): Promise<Manifest>
 }
 
-export function generationsOf(database: FencedConnection): Generations {
+export function generationsOf(database: Connection): Generations {
   const underWay = new Set<string>()
   let count = 0
 
@@ -51,13 +53,15 @@ export function generationsOf(database: FencedConnection): Generations {
     begin() {
       count += 1
       // The name is unique: no other client has this fence, and clients with a lower fence can no longer write.
-      const id = `${database.fence}.${count}`
+      const { fence } = database
+      const id = `${fence}.${count}`
       underWay.add(id)
       return {
         id,
+        fence,
         isUnderWay: () => underWay.has(id),
         end: () => void underWay.delete(id),
-        ...pagesIn(database, id),
+        ...pagesIn(database, id, fence),
       }
     },
     forget: () => underWay.clear(),
@@ -80,7 +84,7 @@ function keysIn(manifest: StoreValue | undefined): readonly string[] {
 }
 
 /** Writes pages of the generation `id`. */
-function pagesIn(database: FencedConnection, id: string): Pick<PageWriter, 'add' | 'manifest'> {
+function pagesIn(database: Connection, id: string, fence: number): Pick<PageWriter, 'add' | 'manifest'> {
   const entries: PageEntry[] = []
   const writes: Promise<void>[] = []
 
@@ -91,9 +95,13 @@ function pagesIn(database: FencedConnection, id: string): Pick<PageWriter, 'add'
       const keyed = pages.map((page, index) => ({ ...page, key: pageKey(id, first + index) }))
       const added = keyed.map(({ key, text, types }) => ({ key, size: text.length, types }))
       entries.push(...added)
-      const written = database.write(['pages'], async (tx) => {
-        for (const { key, text } of keyed) tx.put('pages', key, text)
-      })
+      const written = database.write(
+        ['pages'],
+        async (tx) => {
+          for (const { key, text } of keyed) tx.put('pages', key, text)
+        },
+        fence,
+      )
       writes.push(written)
       await written
       return added

@@ -5,11 +5,11 @@ import { isOp, type RowOp } from '../protocol/fold.ts'
 import { isOtherEpoch, isSid } from '../protocol/guards.ts'
 import { isObject } from '../protocol/json.ts'
 import type { StoreTransaction, StoreValue, Table } from '../storage/store.ts'
-import type { JournalEntry, JournalOp, StoredChanges, StoredPosition } from './database.ts'
-import type { FencedConnection } from './fence.ts'
+import type { Connection } from './connection.ts'
 import { after, type Head, journalKey, metaKeys, readHead } from './format.ts'
 import { parseArray } from './pages.ts'
 import { readRepair, writeRepair } from './repair.ts'
+import type { JournalEntry, JournalOp, StoredChanges, StoredPosition } from './stored-data.ts'
 
 /**
  * The size that each record adds to the length of its text, in UTF-16 units, so that a journal of empty deltas is
@@ -36,7 +36,7 @@ export interface JournalWriter {
 }
 
 /** Returns a writer that appends to the journal of `database`. */
-export function journalOf(database: FencedConnection): JournalWriter {
+export function journalOf(database: Connection): JournalWriter {
   let tail: Tail | undefined
   /**
    * The end of the journal as this client last wrote it, if `entry` continues it and this client has written nothing
@@ -112,7 +112,7 @@ export async function readPosition(
   return end && stored === version ? { sid: end.sid, epoch, copy } : undefined
 }
 
-/** See `Database.since`. `version`: the version of the models. */
+/** See `Data.since`. `version`: the version of the models. */
 export async function readSince(
   tx: StoreTransaction,
   version: number,

@@ -1,7 +1,7 @@
 import { type MigrationPlan, migrateOp, migrateRow } from '../models/migrate.ts'
 import type { WireRow } from '../protocol/row.ts'
-import type { RestoreSink } from './database.ts'
 import { JournalFold } from './journal-fold.ts'
+import type { RestoreSink } from './stored-data.ts'
 
 /** Collects data that is stored for an older version of the models. `migrated` returns it for the current version. */
 export interface MigratingSink extends RestoreSink {

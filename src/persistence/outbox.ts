@@ -1,11 +1,12 @@
-import { StorageError, toStorageError } from '../base/errors.ts'
+import { toStorageError } from '../base/errors.ts'
 import { isOp } from '../protocol/fold.ts'
 import { isName, isPayload, isSid } from '../protocol/guards.ts'
 import { isObject, type Payload, readJson } from '../protocol/json.ts'
 import type { Rejection, TxOp } from '../protocol/tx.ts'
-import type { StoreConnection, StoreTransaction, StoreValue, TransactionOptions } from '../storage/store.ts'
-import type { Caller } from './fence.ts'
+import type { StoreTransaction, StoreValue, TransactionOptions } from '../storage/store.ts'
+import type { Connection } from './connection.ts'
 import { after, digits } from './format.ts'
+import { type Caller, lifeKey, signedOut } from './meta.ts'
 
 /** A transaction in the outbox table. When the transaction has ended, an {@link OutboxEnd} replaces it. */
 export interface OutboxRecord {
@@ -62,7 +63,7 @@ export interface OutboxRecord {
   readonly error?: Rejection | undefined
   /** The user who made the transaction, as the service names the user; `undefined` if that was not known. */
   readonly caller?: string | undefined
-  /** The life of the database in which the transaction was stored: see `Database.signOut`. */
+  /** The life of the database in which the transaction was stored: see `Connection`. */
   readonly life?: string | undefined
 }
 
@@ -172,12 +173,6 @@ function isEndState(state: unknown): state is OutboxEnd['state'] {
   return state === 'cancelled' || state === 'discarded' || state === 'synced'
 }
 
-/**
- * The key of the current life in the outbox table, once a user has signed out. `meta` has the life, too; with this
- * copy, a change of the outbox needs no other table. The key sorts after all entries.
- */
-export const lifeKey = '~~'
-
 /** The keys of all entries sort before this one. */
 const to = '~'
 
@@ -204,22 +199,22 @@ const over = {
 type Part = readonly [part: keyof typeof over, entry: OutboxEntry]
 
 /**
- * Opens the outbox of a database that is in the life `life`. The fence does not apply to it: every client may store
- * what its user writes. `caller`: names that user.
+ * Returns the outbox of a database. The fence does not apply to it: every client may store what its user writes.
+ * `caller`: names that user. While there is no database, nothing is stored or read.
  */
-export function openOutbox(
-  connection: StoreConnection,
-  life?: string,
-  caller: Caller = () => undefined,
-): OutboxStore {
+export function openOutbox(connection: Connection, caller: Caller): OutboxStore {
   const writing = { tables: ['outbox'], mode: 'write', durability: 'strict' } as const
   const transact = <T>(options: TransactionOptions, body: (tx: StoreTransaction) => Promise<T>) =>
-    connection.transaction(options, async (tx) => {
-      const [, result] = await Promise.all([refuseOtherLife(tx, life), body(tx)])
+    connection.run(options, async (tx) => {
+      const [, result] = await Promise.all([refuseOtherLife(tx, connection.life), body(tx)])
       return result
     })
-  const textOf = (entry: OutboxEntry) =>
-    JSON.stringify(isEnd(entry) ? { ...entry, life } : { ...entry, life, caller: entry.caller ?? caller() })
+  const textOf = (entry: OutboxEntry) => {
+    const { life } = connection
+    return JSON.stringify(
+      isEnd(entry) ? { ...entry, life } : { ...entry, life, caller: entry.caller ?? caller() },
+    )
+  }
   /**
    * Stores `put` under the keys after `after`. Resolves with the stored records; with `undefined` if a key is taken.
    */
@@ -227,7 +222,7 @@ export function openOutbox(
     const added = keyed(put, after)
     try {
       // Without a read, the browser can commit at once, so the write survives even if the page is just closing.
-      await connection.transaction(writing, (tx) => {
+      await connection.run(writing, (tx) => {
         for (const record of added) tx.add('outbox', record.key, textOf(record))
       })
       return byId(added)
@@ -286,22 +281,29 @@ export function openOutbox(
   }
   /** Removes all ends but the last `maxEnds`. */
   const trim = () =>
-    connection.transaction({ tables: ['outbox'], mode: 'write' }, async (tx) => {
+    connection.run({ tables: ['outbox'], mode: 'write' }, async (tx) => {
       const ends = (await entriesIn(tx)).filter(isEnd)
       for (const { key = '' } of ends.slice(0, -maxEnds)) tx.delete('outbox', key)
     })
   return {
     read: async (after) => {
-      const stored = await transact({ ...writing, mode: 'read' }, (tx) => readOutbox(tx, life, after))
+      if (!connection.isOpen) return { records: [], ends: [], failed: [], unreadable: [], last: '' }
+      const stored = await transact({ ...writing, mode: 'read' }, (tx) =>
+        readOutbox(tx, connection.life, after),
+      )
       if (stored.ends.length > 2 * maxEnds) trim().catch(() => {})
       return stored
     },
-    readLate: () =>
-      connection.transaction({ tables: ['outbox'], mode: 'read' }, async (tx) => {
+    readLate: async () => {
+      if (!connection.isOpen) return []
+      return connection.run({ tables: ['outbox'], mode: 'read' }, async (tx) => {
+        const { life } = connection
         const [now, { records }] = await Promise.all([readLife(tx), readOutbox(tx, life)])
         return now === undefined || now === life ? [] : records
-      }),
+      })
+    },
     write: async ({ put = [], after = '', hears, end = [], ...rest }, isAgain) => {
+      if (!connection.isOpen) return { stored: new Map(), refused: new Map() }
       const parts = [
         ...(['keep', 'update', 'send', 'restore'] as const).flatMap((part) =>
           (rest[part] ?? []).map((entry): Part => [part, entry]),
@@ -313,7 +315,7 @@ export function openOutbox(
       if (parts.length === 0) {
         const stored = hears && !isAgain ? await add(put, after) : undefined
         // No check of the life is needed: a record of an earlier life may be stored, since nothing sends it.
-        return stored ? { stored, refused: new Map() } : connection.transaction(writing, body)
+        return stored ? { stored, refused: new Map() } : connection.run(writing, body)
       }
       // If a power cut undoes these changes, the server or the data brings them again.
       const isKnownElsewhere = parts.every(
@@ -402,11 +404,6 @@ async function readLife(tx: StoreTransaction): Promise<string | undefined> {
 export async function refuseOtherLife(tx: StoreTransaction, life: string | undefined): Promise<void> {
   const now = await readLife(tx)
   if (now !== undefined && now !== life) throw signedOut()
-}
-
-/** The error of each write after the user has signed out. */
-export function signedOut(): StorageError {
-  return new StorageError('signed_out', 'The user has signed out: nothing more is stored or sent.')
 }
 
 function readEntry(text: StoreValue | undefined): OutboxEntry | undefined {

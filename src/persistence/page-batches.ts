@@ -1,4 +1,4 @@
-import type { Page } from './database.ts'
+import type { Page } from './stored-data.ts'
 
 /**
  * The size of the pages in one transaction, in UTF-16 units. With one transaction for each page, the transactions would

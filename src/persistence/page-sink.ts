@@ -1,22 +1,25 @@
 import { type SyncError, toStorageError } from '../base/errors.ts'
 import type { SnapshotSlice } from '../network/transport.ts'
 import type { SnapshotHead } from '../protocol/bootstrap.ts'
-import type { Database, SnapshotWriter } from './database.ts'
+import type { Data } from './data.ts'
 import { PageBatches } from './page-batches.ts'
 import { typesOf } from './pages.ts'
 import type { Repair } from './repair.ts'
+import type { SnapshotWriter } from './stored-data.ts'
 
 /** Writes a snapshot's slices as pages. If the store fails, the snapshot goes on in memory only. */
 export class PageSink {
-  /** The database that the pages are written to. */
-  readonly database: Database
+  /** The term of this client when the snapshot began. */
+  readonly term: number | undefined
+  readonly #data: Pick<Data, 'snapshot'>
   readonly #batches: PageBatches
   #writer: Promise<SnapshotWriter> | undefined
   #failure: SyncError | undefined
   #copy: string | undefined
 
-  constructor(database: Database) {
-    this.database = database
+  constructor(data: Pick<Data, 'snapshot'>, term: number | undefined) {
+    this.term = term
+    this.#data = data
     this.#batches = new PageBatches((pages) =>
       this.#attempt(async () => (await this.#beginOnce()).page(...pages)),
     )
@@ -57,7 +60,7 @@ export class PageSink {
   }
 
   #beginOnce(): Promise<SnapshotWriter> {
-    this.#writer ??= this.database.snapshot()
+    this.#writer ??= this.#data.snapshot()
     return this.#writer
   }
 

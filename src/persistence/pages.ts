@@ -1,8 +1,8 @@
 import { readJson } from '../protocol/json.ts'
 import { readRow, type WireRow } from '../protocol/row.ts'
 import type { StoreValue } from '../storage/store.ts'
-import type { Page } from './database.ts'
 import { unreadable } from './format.ts'
+import type { Page } from './stored-data.ts'
 
 /** The maximum size of a page with more than one row, in rows and in UTF-16 units. */
 const maxRows = 1_000

@@ -1,6 +1,6 @@
 import { isSyncError, type SyncError, toStorageError } from '../base/errors.ts'
-import type { Database, JournalEntry, JournalOp } from './database.ts'
 import type { OutboxEnd } from './outbox.ts'
+import type { JournalEntry, JournalOp } from './stored-data.ts'
 
 /** The number of ops kept in memory while the store fails. More ops are dropped, since they can be fetched again. */
 const maxOpsKept = 50_000
@@ -17,7 +17,7 @@ export interface RecorderListener {
  * into one entry. A failed write is tried again before the next one, so that the journal never has a hole.
  */
 export class Recorder {
-  #database: Database
+  readonly #append: (entry: JournalEntry) => Promise<void>
   readonly #listener: RecorderListener
   #waiting: (JournalEntry & { readonly ops: JournalOp[] }) | undefined
   /** The entry that is being written or has failed. */
@@ -26,8 +26,9 @@ export class Recorder {
   #failure: SyncError | undefined
   #suspended = false
 
-  constructor(database: Database, listener: RecorderListener) {
-    this.#database = database
+  /** `append`: see `Data.append`. */
+  constructor(append: (entry: JournalEntry) => Promise<void>, listener: RecorderListener) {
+    this.#append = append
     this.#listener = listener
   }
 
@@ -39,6 +40,11 @@ export class Recorder {
   /** Whether nothing is stored until the next snapshot. */
   get suspended(): boolean {
     return this.#suspended
+  }
+
+  /** Whether there are entries that are not stored yet. */
+  get isWaiting(): boolean {
+    return (this.#current ?? this.#waiting) !== undefined
   }
 
   /** Stores `entry` after all earlier entries. `later`: in a later turn, so that the data is shown first. */
@@ -61,7 +67,7 @@ export class Recorder {
 
   /** Resolves once all recorded entries are stored or have failed. Tries a failed entry again. */
   async settled(): Promise<void> {
-    if (this.#current ?? this.#waiting) this.#writing ??= this.#write()
+    if (this.isWaiting) this.#writing ??= this.#write()
     await this.#writing
   }
 
@@ -82,13 +88,6 @@ export class Recorder {
     this.#failure = undefined
   }
 
-  /** `database` is open instead of the one that failed. Writes to it the entries that the other one could not store. */
-  use(database: Database): void {
-    this.#database = database
-    this.#report(undefined)
-    void this.settled()
-  }
-
   /** A snapshot was stored, and new deltas continue it: store them. */
   resume(): void {
     this.#suspended = false
@@ -104,7 +103,7 @@ export class Recorder {
         const entry = this.#waiting
         this.#current = entry
         this.#waiting = undefined
-        await this.#database.append(entry)
+        await this.#append(entry)
         this.#written(entry)
       }
     } catch (error) {
@@ -120,12 +119,12 @@ export class Recorder {
 
   async #writeAgain(entry: JournalEntry): Promise<void> {
     try {
-      await this.#database.append(entry)
+      await this.#append(entry)
     } catch (error) {
       if (!isSyncError(error, 'StorageError') || error.code !== 'broken_link') throw error
       // A write that timed out may have been stored all the same. Check that the stored position is the end of this
       // entry.
-      await this.#database.append({ ...entry, since: entry.sid, ops: [] })
+      await this.#append({ ...entry, since: entry.sid, ops: [] })
     }
     this.#written(entry)
   }

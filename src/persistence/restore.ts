@@ -1,13 +1,13 @@
-import type { DatabaseSize, Restored, RestoreSink } from './database.ts'
-import type { FencedConnection } from './fence.ts'
+import type { Connection } from './connection.ts'
 import { metaKeys, readHead, readManifest, sizeOf } from './format.ts'
 import { readJournal } from './journal.ts'
 import { readPage } from './pages.ts'
 import { readRepair } from './repair.ts'
+import type { DataSize, Restored, RestoreSink } from './stored-data.ts'
 
 interface Read {
   readonly restored: Restored
-  readonly size: DatabaseSize
+  readonly size: DataSize
   /** The key of the first journal record that cannot be used. */
   readonly brokenAt: string | undefined
 }
@@ -23,7 +23,7 @@ const pagesAhead = 16
  * returns `undefined`, the result is the same as without data.
  */
 export function readStored(
-  database: FencedConnection,
+  database: Connection,
   sinkFor: (version: number) => RestoreSink | undefined,
 ): Promise<Read | undefined> {
   return database.read(['pages', 'journal'], async (tx) => {

@@ -1,8 +1,9 @@
 import { PendingError } from '../base/errors.ts'
-import { type StoreConnection, tables } from '../storage/store.ts'
-import { drop, raiseIn } from './fence.ts'
+import { tables } from '../storage/store.ts'
+import type { Connection } from './connection.ts'
 import { metaKeys } from './format.ts'
-import { lifeKey, type OutboxRecord, readOutbox, refuseOtherLife } from './outbox.ts'
+import { drop, lifeKey, raiseIn } from './meta.ts'
+import { type OutboxRecord, readOutbox, refuseOtherLife } from './outbox.ts'
 
 export interface SignOut {
   /** The name of the next life: random, so that it never comes twice. */
@@ -24,13 +25,18 @@ export interface SignedOut {
   readonly isKept: boolean
 }
 
-/** See `Database.signOut`. `life`: the life that is to end. */
-export function signOut(
-  connection: StoreConnection,
-  life: string | undefined,
+/** See `Disk.signOut`. */
+export async function signOut(
+  connection: Connection,
   { life: next, pending, own, accepted }: SignOut,
 ): Promise<SignedOut> {
-  return connection.transaction({ tables, mode: 'write', durability: 'strict' }, async (tx) => {
+  if (!connection.isOpen) {
+    return pending === 'keep'
+      ? countUnsent(undefined, own, 0, 'there is no store to keep them in')
+      : countUnsent(pending, own)
+  }
+  return connection.run({ tables, mode: 'write', durability: 'strict' }, async (tx) => {
+    const { life } = connection
     const [, stored] = await Promise.all([refuseOtherLife(tx, life), readOutbox(tx, life), raiseIn(tx)])
     const records = [...stored.records, ...own]
     const unsettled = records.filter(({ id, state }) => state !== 'accepted' && !accepted.includes(id))

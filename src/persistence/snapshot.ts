@@ -1,10 +1,10 @@
 import type { Clock } from '../base/environment.ts'
 import { StorageError } from '../base/errors.ts'
-import type { SnapshotWriter } from './database.ts'
-import type { FencedConnection } from './fence.ts'
+import type { Connection } from './connection.ts'
 import { format, type Head, type Manifest } from './format.ts'
 import type { Generations } from './generations.ts'
 import { writeRepair } from './repair.ts'
+import type { SnapshotWriter } from './stored-data.ts'
 
 export interface StoredSnapshotOptions {
   readonly clock: Clock
@@ -14,7 +14,7 @@ export interface StoredSnapshotOptions {
 
 /** Begins a snapshot. The current pages stay complete until `commit`. */
 export function beginSnapshot(
-  database: FencedConnection,
+  database: Connection,
   generations: Generations,
   { clock, version, onCommit }: StoredSnapshotOptions,
 ): SnapshotWriter {
@@ -40,12 +40,16 @@ export function beginSnapshot(
         copy: pages.id,
         ...(epoch === undefined ? undefined : { epoch }),
       }
-      await database.write(['pages', 'journal'], async (tx) => {
-        throwIfEnded()
-        tx.delete('journal', {})
-        writeRepair(tx, { owed, at })
-        await generations.switchTo(tx, head, manifest)
-      })
+      await database.write(
+        ['pages', 'journal'],
+        async (tx) => {
+          throwIfEnded()
+          tx.delete('journal', {})
+          writeRepair(tx, { owed, at })
+          await generations.switchTo(tx, head, manifest)
+        },
+        pages.fence,
+      )
       pages.end()
       onCommit(manifest)
       return pages.id

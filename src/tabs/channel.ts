@@ -16,7 +16,7 @@ export type SharedError = Pick<SyncError, 'name' | 'code' | 'message'>
 
 /** The leader's message about itself and the stored data. */
 export interface Lead<Status> {
-  /** The number of the leader, see `Database.term`. A later leader has a higher number. */
+  /** The number of the leader, see `Connection.term`. A later leader has a higher number. */
   readonly term: number
   /** The position at the end of the stored data; 0 if it is not known. */
   readonly sid: number
@@ -89,7 +89,7 @@ export class TabChannel<Status> {
     return this.#heard.size
   }
 
-  /** Opens the channel of the tabs that use the database in its life `life`: see `Database.signOut`. */
+  /** Opens the channel of the tabs that use the database in its life `life`: see `Connection`. */
   open(life = ''): void {
     const { BroadcastChannel, random } = this.#options
     const name = this.#options.name + life

@@ -1,4 +1,5 @@
-import type { Database, JournalEntry } from '../../src/persistence/database.ts'
+import type { JournalEntry } from '../../src/persistence/stored-data.ts'
+import type { Database } from '../support/database.ts'
 import { appended, row, type State, snapshotOf, storeSnapshot } from '../support/store-state.ts'
 import type { Step } from '../support/store-steps.ts'
 

@@ -1,11 +1,10 @@
 import { resolveEnvironment } from '../../src/base/environment.default.ts'
 import { isSyncError } from '../../src/base/errors.ts'
 import type { Transaction } from '../../src/index.ts'
-import type { Database } from '../../src/persistence/database.ts'
-import { openDatabase } from '../../src/persistence/open.ts'
 import { same, storageError } from '../../src/storage/contract/context.ts'
 import { indexedDbStore } from '../../src/storage/indexeddb.ts'
 import { mockSyncServer } from '../../src/testing/index.ts'
+import { openDatabase } from '../support/database.ts'
 import { restoreState, rowsNamed, snapshotOf, storeSnapshot } from '../support/store-state.ts'
 import type { PageCase } from './in-page.ts'
 
@@ -26,8 +25,12 @@ export const lossCases: readonly PageCase[] = [
         told += 1
       })
       await clearAll()
-      await storageError(database.append({ since: 10, sid: 11, ops: [] }), 'an append', 'closed')
-      const again = await reopened('cleared')
+      const reading = connection.transaction({ tables: ['meta'], mode: 'read' }, (tx) =>
+        tx.get('meta', 'head'),
+      )
+      await storageError(reading, 'a read', 'closed')
+      database.close()
+      const again = await reopened(() => openDatabase({ store, name: 'cleared', clock }))
       same((await restoreState(again)) === undefined, true, 'whether nothing is found')
       same(told, 1, 'how often it was told')
     },
@@ -128,7 +131,7 @@ export const lossCases: readonly PageCase[] = [
 
 /** Has all that the page stored cleared, and waits until its connections are lost. */
 async function clearAll(): Promise<void> {
-  const connection = await store.open('watching')
+  const connection = await reopened(() => store.open('watching'))
   const lost = new Promise<void>((resolve) => {
     connection.onLost(() => resolve())
   })
@@ -137,10 +140,10 @@ async function clearAll(): Promise<void> {
 }
 
 /** Opens it as often as the engine closes it again, which it may do until it has cleared all. */
-async function reopened(name: string): Promise<Database> {
+async function reopened<T>(open: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
-      return await openDatabase({ store, name, clock })
+      return await open()
     } catch (error) {
       if (!isSyncError(error, 'StorageError') || error.code !== 'closed') throw error
     }

@@ -1,7 +1,7 @@
 import { resolveEnvironment } from '../../src/base/environment.default.ts'
-import { openDatabase } from '../../src/persistence/open.ts'
 import { same, storageError } from '../../src/storage/contract/context.ts'
 import { indexedDbStore } from '../../src/storage/indexeddb.ts'
+import { openDatabase } from '../support/database.ts'
 import {
   appended,
   plain,

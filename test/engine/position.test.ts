@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fetched, type Outcome, type Position, positionAt, pushed } from '../../src/engine/position.ts'
-import type { JournalEntry } from '../../src/persistence/database.ts'
+import type { JournalEntry } from '../../src/persistence/stored-data.ts'
 import { type DeltaMessage, readDelta } from '../../src/protocol/delta.ts'
 import { applyOp, rowKey } from '../../src/protocol/fold.ts'
 import type { SyncFrame } from '../../src/protocol/frame.ts'

@@ -24,7 +24,7 @@ export const also: readonly Mutation[] = [
     test: 'test/persistence/snapshot.test.ts',
     name: 'invariant 61: two interrupted snapshots never mix their pages',
     file: 'src/persistence/generations.ts',
-    from: 'const id = `${database.fence}.${count}`',
+    from: 'const id = `${fence}.${count}`',
     to: 'const id = `${count}`',
   },
   {

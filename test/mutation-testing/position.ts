@@ -167,7 +167,7 @@ export const position: readonly Mutation[] = [
     invariant: 12,
     test: 'test/persistence/restore.test.ts',
     name: 'invariant 12: another format',
-    file: 'src/persistence/fence.ts',
+    file: 'src/persistence/connection.ts',
     from: 'if (isOtherFormat(head)) drop(tx)',
     to: '',
   },

@@ -30,9 +30,9 @@ export const service: readonly Mutation[] = [
     invariant: 43,
     test: 'test/client/unauthenticated.test.ts',
     name: 'invariant 43: a refreshed token keeps everything: the same database, and a delta',
-    file: 'src/client/sync-client.ts',
-    from: 'store: disk, name, models',
-    to: 'store: disk, name: (await credentials.get())?.value ?? name, models',
+    file: 'src/persistence/connection.ts',
+    from: 'connection ??= await store.open(name)',
+    to: 'connection ??= await store.open(`${name}${this.#options.clock.now()}`)',
   },
   {
     invariant: 43,

@@ -54,9 +54,9 @@ export const writes: readonly Mutation[] = [
     invariant: 12,
     test: 'test/persistence/migrate.test.ts',
     name: 'invariant 12: data of a newer version is not read by an older one, and kept for the newer',
-    file: 'src/persistence/open.ts',
-    from: 'migrating = stored < version ? migratingSink(models, stored) : undefined',
-    to: 'migrating = migratingSink(models, stored)',
+    file: 'src/persistence/data.ts',
+    from: 'if (stored < version) migrating',
+    to: 'migrating',
   },
   {
     invariant: 18,
@@ -247,8 +247,8 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/storage.test.ts',
     name: 'invariant 33: without room, the data is dropped first, and the outbox still gets room',
     file: 'src/persistence/outbox-disk.ts',
-    from: "if (failure.code !== 'quota') throw failure",
-    to: 'throw failure',
+    from: "if (failure.code === 'quota') await makeRoom(failure)",
+    to: 'if (false) {}',
   },
   {
     invariant: 35,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Database } from '../../src/persistence/database.ts'
+import type { Database } from '../support/database.ts'
 import { name, open, stores } from '../support/store-databases.ts'
 import { type Fault, FaultyStore } from '../support/store-faults.ts'
 import {

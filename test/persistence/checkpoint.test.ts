@@ -1,12 +1,11 @@
 import * as fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { checkpointDue } from '../../src/persistence/checkpoint-due.ts'
-import type { Database } from '../../src/persistence/database.ts'
-import { openDatabase } from '../../src/persistence/open.ts'
 import type { RowOp } from '../../src/protocol/fold.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store } from '../../src/storage/store.ts'
 import * as arbitrary from '../support/arbitraries.ts'
+import { type Database, openDatabase } from '../support/database.ts'
 import { behind, name, open } from '../support/store-databases.ts'
 import {
   pageOf,

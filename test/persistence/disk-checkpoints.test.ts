@@ -1,45 +1,24 @@
 import { expect, test } from 'vitest'
 import { Deferred } from '../../src/base/deferred.ts'
 import { StorageError } from '../../src/base/errors.ts'
-import type { Database } from '../../src/persistence/database.ts'
-import { Disk } from '../../src/persistence/disk.ts'
-import { noDatabase } from '../../src/persistence/none.ts'
-import { VirtualClock } from '../support/virtual.ts'
+import type { Data } from '../../src/persistence/data.ts'
+import { memoryStore } from '../../src/storage/memory.ts'
+import { diskOn } from '../support/test-disk.ts'
 
 const full = new StorageError('quota', 'Full.')
 
 /** An open disk on which a checkpoint is due after each delta, the checkpoints that were begun, and what it tells. */
-async function dueDisk(append: Database['append'] = async () => {}) {
-  const clock = new VirtualClock()
+async function dueDisk(append: Data['append'] = async () => {}) {
   const checkpoints: Deferred<boolean>[] = []
   const told: unknown[] = []
-  const database: Database = {
-    ...noDatabase,
-    size: { pageUnits: 0, journalUnits: 1_000_000 },
-    append,
-    checkpoint: () => {
-      const checkpoint = new Deferred<boolean>()
-      checkpoints.push(checkpoint)
-      return checkpoint.promise
-    },
+  const { disk, clock } = diskOn(memoryStore(), { storage: (failure) => void told.push(failure) })
+  const checkpoint = () => {
+    const begun = new Deferred<boolean>()
+    checkpoints.push(begun)
+    return begun.promise
   }
-  const disk = new Disk({
-    openDatabase: async () => database,
-    clock,
-    listener: {
-      opening: async () => {},
-      opened: async () => {},
-      leads: async () => {},
-      roomNeeded: async () => {},
-      fenced() {},
-      signedOut() {},
-      reopened() {},
-      ended() {},
-      storeAgain() {},
-      lost() {},
-      storage: (failure) => void told.push(failure),
-    },
-  })
+  Object.assign(disk.data, { append, checkpoint })
+  Object.defineProperty(disk.data, 'size', { value: { pageUnits: 0, journalUnits: 1_000_000 } })
   await disk.open()
   disk.resume()
   /** Takes the delta to `sid`, and waits until a checkpoint would have begun. */
@@ -47,10 +26,9 @@ async function dueDisk(append: Database['append'] = async () => {}) {
     disk.record({ since: sid - 1, sid, ops: [] })
     await clock.advance(3_000)
   }
-  const snapshot = () => disk.replace(database, async () => undefined)
+  const snapshot = () => disk.replace(disk.term, async () => undefined)
   return { clock, checkpoints, told, disk, taken, snapshot }
 }
-
 test('a planned checkpoint does not run once the disk is closed', async () => {
   const { clock, checkpoints, disk } = await dueDisk()
   disk.record({ since: 0, sid: 1, ops: [] })

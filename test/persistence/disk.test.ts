@@ -1,86 +1,64 @@
 import { expect, test } from 'vitest'
 import { Deferred } from '../../src/base/deferred.ts'
 import { StorageError } from '../../src/base/errors.ts'
-import type { Database } from '../../src/persistence/database.ts'
-import { Disk, type DiskListener } from '../../src/persistence/disk.ts'
-import { noDatabase } from '../../src/persistence/none.ts'
-import { openDatabase } from '../../src/persistence/open.ts'
+import type { Found } from '../../src/persistence/connection.ts'
+import type { Disk } from '../../src/persistence/disk.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
+import type { Store, StoreConnection } from '../../src/storage/store.ts'
 import { ClosableStore } from '../support/closable-store.ts'
-import { VirtualClock } from '../support/virtual.ts'
-
-const listener: DiskListener = {
-  opening: async () => {},
-  opened: async () => {},
-  leads: async () => {},
-  roomNeeded: async () => {},
-  fenced() {},
-  signedOut() {},
-  reopened() {},
-  ended() {},
-  storeAgain() {},
-  lost() {},
-  storage() {},
-}
+import { diskOn, fullStore } from '../support/test-disk.ts'
+import { watching } from '../support/watching-store.ts'
 
 const full = new StorageError('quota', 'Full.')
 
-/** An open disk that has no room for the outbox until the data is dropped. */
-async function fullDisk(): Promise<Disk> {
-  let isFull = true
-  const database: Database = {
-    ...noDatabase,
-    outbox: {
-      ...noDatabase.outbox,
-      write: async () => {
-        if (isFull) throw full
-        return noDatabase.outbox.write({})
-      },
-    },
-    drop: async () => {
-      isFull = false
-    },
-  }
-  const disk = new Disk({
-    openDatabase: async () => database,
-    clock: new VirtualClock(),
-    listener,
+/** Stores an empty snapshot up to `sid`. */
+const store = (disk: Disk, sid: number) => async () => {
+  const writer = await disk.data.snapshot()
+  await writer.commit({ sid })
+  return undefined
+}
+
+/** An open disk whose data ends at 0, and whose journal takes nothing while it `is` full. */
+async function fullJournal(listener?: Parameters<typeof diskOn>[1]) {
+  const is = { full: false }
+  const watched = watching(memoryStore(), ({ tables, mode }) => {
+    if (is.full && mode === 'write' && tables.includes('journal') && !tables.includes('pages')) throw full
   })
+  const { disk, clock } = diskOn(watched, listener)
   await disk.open()
-  return disk
+  await disk.replace(disk.term, store(disk, 0))
+  return { is, disk, clock }
 }
 
 test('invariant 33: a snapshot that was dropped for the outbox does not count as durable', async () => {
-  const disk = await fullDisk()
-  const replaced = await disk.replace(disk.database, async () => {
+  const { store: limited, fill } = fullStore(memoryStore(), full)
+  const { disk } = diskOn(limited)
+  await disk.open()
+  const replaced = await disk.replace(disk.term, async () => {
+    await store(disk, 5)()
+    fill()
     await disk.outbox.write({ put: [] })
     return undefined
   })
   expect([replaced, disk.failure]).toEqual(['memory', full])
   await expect(disk.stored()).rejects.toBe(full)
-  expect(await disk.replace(disk.database, async () => undefined)).toBe('stored')
+  expect(await disk.replace(disk.term, store(disk, 5))).toBe('stored')
   await disk.stored()
 })
 
 test('a change that waits for the next snapshot does not count as durable', async () => {
-  const disk = await fullDisk()
+  const { disk } = diskOn(memoryStore())
+  await disk.open()
   disk.record({ since: 0, sid: 1, ops: [] })
   await expect(disk.stored()).rejects.toMatchObject({ code: 'aborted' })
 })
 
 test('a snapshot that the engine deleted does not count as durable', async () => {
-  const clock = new VirtualClock()
   const engine = new ClosableStore()
-  const disk = new Disk({
-    openDatabase: () => openDatabase({ store: engine.store, name: 'ada', clock }),
-    clock,
-    listener,
-  })
+  const { disk } = diskOn(engine.store)
   await disk.open()
-  const { database } = disk
-  const replaced = await disk.replace(database, async () => {
-    const writer = await database.snapshot()
-    await writer.commit({ sid: 5 })
+  const replaced = await disk.replace(disk.term, async () => {
+    await store(disk, 5)()
     engine.close('nothing')
     await disk.outbox.write({ put: [] })
     return undefined
@@ -89,50 +67,28 @@ test('a snapshot that the engine deleted does not count as durable', async () =>
   await expect(disk.stored()).rejects.toMatchObject({ code: 'aborted' })
 })
 
-test('closing waits for writes to a reopened database', async () => {
-  const clock = new VirtualClock()
-  const waited = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve))
-  const closed = new StorageError('closed', 'Closed.', { retryable: true })
-  const first: Database = { ...noDatabase, append: () => Promise.reject(closed) }
-  const second: Database = { ...noDatabase, append: () => waited(1_000).then(() => Promise.reject(full)) }
-  let opened = 0
-  const told: unknown[] = []
-  const disk = new Disk({
-    openDatabase: async () => {
-      opened += 1
-      if (opened === 1) return first
-      await waited(100)
-      return second
-    },
-    clock,
-    listener: { ...listener, storage: (failure) => void told.push(failure) },
-  })
+test('closing waits until recorded deltas are stored in the database that is opened again', async () => {
+  const engine = new ClosableStore()
+  const { disk, clock } = diskOn(engine.store, { attached: async () => void disk.isBehind })
   await disk.open()
-  disk.resume()
+  await disk.replace(disk.term, store(disk, 0))
   disk.record({ since: 0, sid: 1, ops: [] })
-  await clock.advance(0)
+  engine.close('all')
+  await clock.until(disk.seal())
   await clock.until(disk.close())
-  const before = told.length
-  await clock.advance(10_000)
-  expect([opened, told.length - before, clock.timers]).toEqual([2, 0, 0])
+  const { disk: next } = diskOn(engine.store)
+  await next.open()
+  expect((await next.data.position())?.sid).toBe(1)
 })
 
 test('too many unstored deltas cause a snapshot', async () => {
-  const clock = new VirtualClock()
-  const database: Database = { ...noDatabase, append: () => Promise.reject(full) }
   let lost = 0
-  const disk = new Disk({
-    openDatabase: async () => database,
-    clock,
-    listener: {
-      ...listener,
-      lost: () => {
-        lost += 1
-      },
+  const { is, disk, clock } = await fullJournal({
+    lost: () => {
+      lost += 1
     },
   })
-  await disk.open()
-  disk.resume()
+  is.full = true
   disk.record({ since: 0, sid: 1, ops: [] })
   await clock.advance(2 * 3_600_000)
   expect([disk.failure, lost]).toEqual([full, 0])
@@ -143,66 +99,36 @@ test('too many unstored deltas cause a snapshot', async () => {
 })
 
 test('a delta that the disk did not take is stored within a minute, though no other one follows', async () => {
-  const clock = new VirtualClock()
-  let isFull = true
-  const database: Database = {
-    ...noDatabase,
-    append: () => (isFull ? Promise.reject(full) : Promise.resolve()),
-  }
-  const disk = new Disk({ openDatabase: async () => database, clock, listener })
-  await disk.open()
-  disk.resume()
+  const { is, disk, clock } = await fullJournal()
+  is.full = true
   disk.record({ since: 0, sid: 1, ops: [] })
   await clock.advance(0)
-  isFull = false
+  is.full = false
   await clock.advance(60_000)
   expect(disk.failure).toBeUndefined()
   await clock.until(disk.close())
 })
 
-test('the stored data is read once, even if the database is reopened', async () => {
-  const clock = new VirtualClock()
+test('a client is told what it finds each time that it attaches', async () => {
   const engine = new ClosableStore()
-  const told: string[] = []
-  const disk = new Disk({
-    openDatabase: () => openDatabase({ store: engine.store, name: 'ada', clock }),
-    clock,
-    listener: {
-      ...listener,
-      opened: async () => void told.push('opened'),
-      reopened: () => told.push('reopened'),
-    },
-  })
+  const told: Found[] = []
+  const { disk } = diskOn(engine.store, { attached: async (found) => void told.push(found) })
   await disk.open()
+  engine.close('all')
+  await disk.settled()
   engine.close('nothing')
-  await disk.outbox.write({ put: [] })
-  expect(told).toEqual(['opened', 'reopened'])
-})
-
-test('transactions are stored again after the browser has closed the database while a tab takes the lead', async () => {
-  const clock = new VirtualClock()
-  const engine = new ClosableStore()
-  const told: string[] = []
-  const disk = new Disk({
-    openDatabase: () => openDatabase({ store: engine.store, name: 'ada', clock }),
-    clock,
-    listener: { ...listener, reopened: () => told.push('reopened') },
-  })
-  await disk.open()
-  disk.follow()
-  engine.refusals = 1
-  disk.lead()
-  await clock.until(disk.ready())
-  expect(told).toEqual(['reopened'])
+  await disk.settled()
+  expect(told).toEqual(['first', 'same', 'wiped'])
 })
 
 test('a tab that loses the lead for a moment, while it takes it, stores the data', async () => {
-  const clock = new VirtualClock()
   const compared = new Deferred<void>()
-  const disk = new Disk({
-    openDatabase: (leads) => openDatabase({ store: memoryStore(), name: 'ada', clock, leads }),
-    clock,
-    listener: { ...listener, leads: () => compared.promise },
+  let isFirst = true
+  const { disk, clock } = diskOn(memoryStore(), {
+    attached: async () => {
+      if (!isFirst) await compared.promise
+      isFirst = false
+    },
   })
   disk.follow()
   await disk.open()
@@ -215,55 +141,52 @@ test('a tab that loses the lead for a moment, while it takes it, stores the data
   expect(disk.term).toBeGreaterThan(0)
 })
 
-test('a database that the engine closed is released once another is open', async () => {
-  const closed: string[] = []
-  const named = (name: string): Database => ({ ...noDatabase, close: () => void closed.push(name) })
-  const databases = [named('first'), named('second')]
-  let lose = () => {}
-  const disk = new Disk({
-    openDatabase: async () => {
-      const database = databases.shift() ?? noDatabase
-      const onLost: Database['onLost'] = (told) => {
-        lose = () => told(new StorageError('closed', 'Closed.', { retryable: true }))
+/** A memory store whose connections can be lost by number, and what was closed. */
+function losable() {
+  const inner = memoryStore()
+  const losses: ((failure: StorageError) => void)[] = []
+  const closed: number[] = []
+  const open = async (name: string): Promise<StoreConnection> => {
+    const connection = await inner.open(name)
+    const n = losses.length
+    losses.push(() => {})
+    return {
+      ...connection,
+      close: () => {
+        closed.push(n)
+        connection.close()
+      },
+      onLost: (tell) => {
+        losses[n] = tell
         return () => {}
-      }
-      return { ...database, onLost }
-    },
-    clock: new VirtualClock(),
-    listener,
-  })
+      },
+    }
+  }
+  const lose = (n: number) => losses[n]?.(new StorageError('closed', 'Closed.', { retryable: true }))
+  const store: Store = { ...inner, open }
+  return { store, closed, lose }
+}
+
+test('a database that the engine closed is released', async () => {
+  const { store, closed, lose } = losable()
+  const { disk } = diskOn(store)
   await disk.open()
-  lose()
+  lose(0)
   await disk.settled()
-  expect(closed).toEqual(['first'])
+  expect(closed).toEqual([0])
   await disk.close()
-  expect(closed).toEqual(['first', 'second'])
+  expect(closed).toEqual([0, 1])
 })
 
 test('a late reason for a closed database does not affect the next one', async () => {
-  const closed = new StorageError('closed', 'Closed.', { retryable: true })
-  const losses: (() => void)[] = []
+  const { store, closed, lose } = losable()
   const told: unknown[] = []
-  const disk = new Disk({
-    openDatabase: async () => {
-      const isFirst = losses.length === 0
-      const write = async () => {
-        if (isFirst) throw closed
-        return noDatabase.outbox.write({})
-      }
-      const onLost: Database['onLost'] = (tell) => {
-        losses.push(() => tell(closed))
-        return () => {}
-      }
-      return { ...noDatabase, outbox: { ...noDatabase.outbox, write }, onLost }
-    },
-    clock: new VirtualClock(),
-    listener: { ...listener, storage: (failure) => void told.push(failure) },
-  })
+  const { disk } = diskOn(store, { storage: (failure) => void told.push(failure) })
   await disk.open()
-  await disk.outbox.write({ put: [] })
-  expect(losses).toHaveLength(2)
-  losses[0]?.()
-  await disk.replace(disk.database, async () => undefined)
+  lose(0)
+  await disk.settled()
+  lose(0)
+  await disk.settled()
+  expect(closed).toEqual([0])
   expect(told.at(-1)).toBeUndefined()
 })

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Database } from '../../src/persistence/database.ts'
 import type { RowOp } from '../../src/protocol/fold.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store } from '../../src/storage/store.ts'
+import type { Database } from '../support/database.ts'
 import { open } from '../support/store-databases.ts'
 import { type Fault, FaultyStore } from '../support/store-faults.ts'
 import {

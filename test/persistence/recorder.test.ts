@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { StorageError } from '../../src/base/errors.ts'
-import type { JournalEntry } from '../../src/persistence/database.ts'
-import { noDatabase } from '../../src/persistence/none.ts'
 import { Recorder } from '../../src/persistence/recorder.ts'
+import type { JournalEntry } from '../../src/persistence/stored-data.ts'
 
 /** A recorder, what it began to write, what its database took, and what it told; the next writes fail as `failures` says. */
 function recorderOf(failures: (Error | undefined)[] = []) {
@@ -17,13 +16,10 @@ function recorderOf(failures: (Error | undefined)[] = []) {
     const repair = owesRepair ? ', owes a repair' : ''
     stored.push(`${since}-${sid}: ${ops.map(({ id }) => id)}${repair}`)
   }
-  const recorder = new Recorder(
-    { ...noDatabase, append },
-    {
-      changed: (failure) => told.push(failure?.code),
-      ended: () => {},
-    },
-  )
+  const recorder = new Recorder(append, {
+    changed: (failure) => told.push(failure?.code),
+    ended: () => {},
+  })
   return { recorder, begun, stored, told }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { StorageError } from '../../src/base/errors.ts'
-import type { JournalEntry } from '../../src/persistence/database.ts'
 import { format } from '../../src/persistence/format.ts'
+import type { JournalEntry } from '../../src/persistence/stored-data.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import type { StoreTransaction, StoreValue } from '../../src/storage/store.ts'
 import { behind, open, storedAt, stores } from '../support/store-databases.ts'
@@ -145,7 +145,7 @@ describe('invariant 12: another format', () => {
     const left = await behind(store, (tx) =>
       Promise.all([tx.keys('meta'), tx.keys('pages'), tx.keys('journal'), tx.values('outbox')]),
     )
-    expect(left).toEqual([['fence'], [], [], [{ mine: true }]])
+    expect(left).toEqual([['fence', 'life'], [], [], [{ mine: true }]])
     await storeSnapshot(database, first)
     expect(plain(await restoreState(database))).toEqual(plain(first))
   })

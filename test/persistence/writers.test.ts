@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Database } from '../../src/persistence/database.ts'
 import { memoryStore } from '../../src/storage/memory.ts'
 import { type Store, tables } from '../../src/storage/store.ts'
+import type { Database } from '../support/database.ts'
 import { behind, open } from '../support/store-databases.ts'
 import { plain, restoreState, type State, snapshotOf, storeSnapshot } from '../support/store-state.ts'
 

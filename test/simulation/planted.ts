@@ -170,7 +170,7 @@ export const planted: readonly PlantedBug[] = [
     within: 60,
     changes: [
       {
-        file: 'src/persistence/fence.ts',
+        file: 'src/persistence/connection.ts',
         from: "tx.put('meta', metaKeys.caller, caller)",
         to: 'undefined',
       },
@@ -224,8 +224,8 @@ export const planted: readonly PlantedBug[] = [
     changes: [
       {
         file: 'src/engine/on-disk.ts',
-        from: 'await parts.copy.lead()',
-        to: '',
+        from: 'await copy.attach()',
+        to: "if (found === 'first') await copy.attach()",
       },
     ],
   },
@@ -259,9 +259,9 @@ export const planted: readonly PlantedBug[] = [
     within: 60,
     changes: [
       {
-        file: 'src/storage/freezable.ts',
-        from: 'return current.transaction({ ...transaction, signal }, body)',
-        to: 'return current.transaction(transaction, body)',
+        file: 'src/persistence/connection.ts',
+        from: 'return await connection.transaction({ ...options, signal }, body)',
+        to: 'return await connection.transaction(options, body)',
       },
     ],
   },
@@ -324,9 +324,9 @@ export const planted: readonly PlantedBug[] = [
     within: 60,
     changes: [
       {
-        file: 'src/persistence/life.ts',
-        from: 'begun !== undefined || (await wasDeleted()) ? signedOut() : closedConnection(true)',
-        to: 'signedOut()',
+        file: 'src/persistence/connection.ts',
+        from: 'begun !== undefined || (!this.#isLost && (await wasDeleted()))',
+        to: 'true',
       },
     ],
   },
@@ -336,9 +336,9 @@ export const planted: readonly PlantedBug[] = [
     within: 60,
     changes: [
       {
-        file: 'src/persistence/opener.ts',
-        from: 'if (this.#isGone) return false',
-        to: '',
+        file: 'src/persistence/connection.ts',
+        from: 'store && !this.#isGone && !this.#isClosed',
+        to: 'store && !this.#isClosed',
       },
     ],
   },

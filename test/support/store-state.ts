@@ -1,6 +1,7 @@
-import type { Database, JournalEntry, Page } from '../../src/persistence/database.ts'
+import type { JournalEntry, Page } from '../../src/persistence/stored-data.ts'
 import { applyOp, type RowOp, rowKey } from '../../src/protocol/fold.ts'
 import type { WireRow } from '../../src/protocol/row.ts'
+import type { Database } from './database.ts'
 
 /** What a database holds: a naive oracle of it, and what a restart finds. */
 export interface State {

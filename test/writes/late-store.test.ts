@@ -73,7 +73,7 @@ test('a store that opens late gets the current data', async () => {
   expect(Object.keys(notes(again))).toEqual(['1', '2', '3', '4'])
 })
 
-test('a store that never opens is tried less and less often, and not after close', async () => {
+test('a store that never opens is tried every 10 minutes, and not after close', async () => {
   const { backend, disk, client } = await stuck()
   const times: number[] = []
   disk.stuck = () => {
@@ -82,9 +82,11 @@ test('a store that never opens is tried less and less often, and not after close
   }
   await backend.clock.advance(6 * 3_600_000)
   const waits = times.slice(1).map((time, n) => (time - (times[n] ?? 0)) / 1_000)
-  // Each opening is given 10 s. Another one within a minute waits half a second more.
-  expect(waits).toEqual([40.5, 160, 640, 2_560, 10_240].map((seconds) => seconds + 10))
+  // Each opening is given 10 s.
+  expect(waits).toEqual(waits.map(() => 610))
+  const { length } = times
+  expect(length).toBeGreaterThan(30)
   await backend.clock.until(client.close())
   await backend.clock.advance(48 * 3_600_000)
-  expect(times).toHaveLength(6)
+  expect(times).toHaveLength(length)
 })

@@ -76,7 +76,8 @@ test('invariant 18: a write that neither the store nor the server accepted stays
   expect(client.status.storage.reason).toContain('Internal error')
   device.reconnect()
   await server.clock.until(tx.durable)
-  expect(tx.state).toBe('synced')
+  await server.clock.until(tx.synced)
+  expect(client.get('Item', 'i1')?.title).toBe('mine')
 })
 
 test('the promise `durable` of a write that was never stored rejects with the reason if the client is closed', async () => {

@@ -1,7 +1,7 @@
 import { resolveEnvironment } from '../../../src/base/environment.default.ts'
-import { openDatabase } from '../../../src/persistence/open.ts'
 import { indexedDbStore } from '../../../src/storage/indexeddb.ts'
 import type { StoreTransaction } from '../../../src/storage/store.ts'
+import { openDatabase } from '../../support/database.ts'
 import { plain, restoreState, storeSnapshot } from '../../support/store-state.ts'
 import { type Step, withSteps } from '../../support/store-steps.ts'
 import { tell, tellFailures } from '../in-page.ts'
