@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
+import { Deferred } from '../../src/base/deferred.ts'
 import { GroupQueue } from '../../src/server/log/group-queue.ts'
 import { settle, VirtualClock } from '../support/virtual.ts'
 
@@ -214,3 +215,46 @@ test('other tasks run several times between two groups', async () => {
   await Promise.all([queue.do(1), queue.do(2)])
   expect(pausesBefore).toEqual([16, 32])
 })
+
+test.each(['their waits end', 'they are done', 'they fail'] as const)(
+  'other tasks run between jobs that end in the same moment, because %s',
+  async (why) => {
+    const clock = new VirtualClock()
+    const pause = vi.spyOn(clock, 'pause')
+    const gate = new Deferred<void>()
+    const queue = new GroupQueue<number, number>({
+      run: async (jobs) => {
+        await gate.promise
+        if (why === 'they fail' && jobs.length > 1) throw new Error('It fails.')
+        return jobs
+      },
+      sizeOf: () => 1,
+      callerOf: () => undefined,
+      isOfOne: () => false,
+      clock,
+      maxWaitMs: 10_000,
+    })
+    const first = queue.do(0)
+    await settle()
+    let ended = 0
+    let most = 0
+    let before = 0
+    pause.mockImplementation(async () => {
+      most = Math.max(most, ended - before)
+      before = ended
+      await undefined
+    })
+    for (let job = 1; job <= 1_000; job += 1) {
+      const end = () => {
+        ended += 1
+      }
+      queue.do(job).then(end, end)
+    }
+    if (why === 'their waits end') await clock.advance(10_000)
+    gate.resolve()
+    await first
+    await settle()
+    expect(ended).toBe(1_000)
+    expect(Math.max(most, ended - before)).toBeLessThanOrEqual(40)
+  },
+)

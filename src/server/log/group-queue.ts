@@ -1,8 +1,12 @@
 import type { Clock } from '../../base/environment.ts'
 import { NetworkError } from '../../base/errors.ts'
+import { Timer } from '../../base/timer.ts'
 
 /** The default of `maxAtOnce`. */
 const defaultAtOnce = 1_000
+
+/** The number of jobs that end in one turn. What follows an end, such as a response, takes time itself. */
+const endsAtOnce = 20
 
 interface Waiting<Job, Result> {
   readonly job: Job
@@ -17,8 +21,8 @@ interface Waiting<Job, Result> {
   isPutBack: boolean
   readonly resolve: (result: Result) => void
   readonly reject: (error: unknown) => void
-  /** Cancels the time limit of the wait. */
-  start: () => void
+  /** When its wait ends, in ms since the epoch. */
+  until: number
 }
 
 export interface GroupQueueOptions<Job, Result> {
@@ -69,9 +73,12 @@ export class GroupQueue<Job, Result> {
   /** The number of groups that run, in all and with jobs of each caller. */
   #running = 0
   readonly #runningOf = new Map<string | undefined, number>()
+  /** Fires when the first wait ends. */
+  readonly #limits: Timer
 
   constructor(options: GroupQueueOptions<Job, Result>) {
     this.#options = options
+    this.#limits = new Timer(options.clock, () => void this.#expire())
   }
 
   /**
@@ -83,7 +90,8 @@ export class GroupQueue<Job, Result> {
       const size = this.#options.sizeOf(job)
       const arrival = this.#arrivals++
       const flags = { isAlone: false, isPutBack: false }
-      const waiting = { job, size, arrival, turn: 0, ...flags, resolve, reject, start: () => {} }
+      const until = Number.POSITIVE_INFINITY
+      const waiting = { job, size, arrival, turn: 0, ...flags, resolve, reject, until }
       this.#enqueue(waiting)
       if (this.#running > 0) this.#limit(waiting)
       void this.#work()
@@ -108,15 +116,28 @@ export class GroupQueue<Job, Result> {
 
   #limit(waiting: Waiting<Job, Result>): void {
     const { clock, maxWaitMs } = this.#options
-    waiting.start = clock.after(maxWaitMs, () => {
-      this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
-      waiting.reject(
-        new NetworkError(
-          'timeout',
-          `The write waited ${maxWaitMs} ms for other writes, and was not made. Try again.`,
-        ),
-      )
-    })
+    waiting.until = clock.now() + maxWaitMs
+    this.#limits.within(maxWaitMs)
+  }
+
+  /** Ends the waits whose time is over: thousands may have begun in the same moment. */
+  async #expire(): Promise<void> {
+    const { clock, maxWaitMs } = this.#options
+    const now = clock.now()
+    const late = this.#waiting.filter(({ until }) => until <= now)
+    this.#waiting = this.#waiting.filter(({ until }) => until > now)
+    const next = this.#waiting.reduce((first, { until }) => Math.min(first, until), Number.POSITIVE_INFINITY)
+    if (next < Number.POSITIVE_INFINITY) this.#limits.within(next - now)
+    const message = `The write waited ${maxWaitMs} ms for other writes, and was not made. Try again.`
+    await this.#inTurns(late, ({ reject }) => reject(new NetworkError('timeout', message)))
+  }
+
+  /** Calls `end` for each of `ended`, and lets other tasks run in between. */
+  async #inTurns<T>(ended: readonly T[], end: (item: T, index: number) => void): Promise<void> {
+    for (const [index, item] of ended.entries()) {
+      if (index > 0 && index % endsAtOnce === 0) await this.#options.clock.pause()
+      end(item, index)
+    }
   }
 
   /** Runs groups in a lane, if one is free, until nobody waits. */
@@ -162,7 +183,8 @@ export class GroupQueue<Job, Result> {
     }
     const taken = new Set(group)
     this.#waiting = this.#waiting.filter((waiting) => !taken.has(waiting))
-    for (const { start } of group) start()
+    for (const waiting of group) waiting.until = Number.POSITIVE_INFINITY
+    if (this.#waiting.length === 0) this.#limits.clear()
     // Jobs that arrive during the group come before those that it does not do.
     this.#turn = group[0]?.turn ?? this.#turn
     const putBack = group.filter(({ isPutBack }) => isPutBack)
@@ -182,12 +204,12 @@ export class GroupQueue<Job, Result> {
       const results = await this.#options.run(group.map(({ job }) => job))
       if (results.length === 0) throw new Error('No write of the group was decided.')
       this.#endTurns(group.slice(0, results.length))
-      for (const [index, result] of results.entries()) group[index]?.resolve(result)
       for (const waiting of group.slice(results.length).reverse()) this.#putBack(waiting)
+      await this.#inTurns(results, (result, index) => group[index]?.resolve(result))
     } catch (error) {
       this.#endTurns(group)
       if (group.length > 1 && this.#options.isOfOne(error)) this.#retryEach(group)
-      else for (const { reject } of group) reject(error)
+      else await this.#inTurns(group, ({ reject }) => reject(error))
     }
   }
 
