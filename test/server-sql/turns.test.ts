@@ -25,7 +25,8 @@ test('in a PGlite, a snapshot waits for a write, a delta and a read of the posit
   expect(ends).toEqual([])
   await trx.rollback().execute()
   await Promise.all(all)
-  expect(ends).toEqual(['deltas done', 'writers done', 'followers done', 'readers done', 'readers done'])
+  expect(ends.slice(0, 3).sort()).toEqual(['deltas done', 'followers done', 'writers done'])
+  expect(ends.slice(3)).toEqual(['readers done', 'readers done'])
   await database.close()
 })
 
