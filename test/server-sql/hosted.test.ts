@@ -46,7 +46,7 @@ test('the name of a history contains its tables, its server and the timeline, be
     'named',
     `select history || ':' || d.oid || ':' || 'instep_state'::regclass::oid || ':' || m.xmin || ':' || system_identifier || ':0000000' || timeline_id as name
       from instep_state, pg_control_system(), pg_control_checkpoint(), pg_database d, instep_migration m
-      where d.datname = 'named' and m.name = '1'`,
+      where d.datname = 'named' and m.name = '001'`,
   )
   expect((await log.position()).history).toBe(row?.name)
   await log.close()
