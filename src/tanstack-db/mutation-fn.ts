@@ -31,8 +31,8 @@ interface CollectionMutation {
 /**
  * Writes a TanStack DB transaction, which may span several collections, as one transaction of the client. Resolves when
  * the client's transaction is durable: stored on disk and about to be sent. Rejects with what `client.mutate` throws,
- * and with a StorageError if the transaction could not be stored and was undone; nothing has changed then. The response
- * of the server comes later: see `client.outbox`.
+ * and with a StorageError of code `signed_out` if the user has signed out meanwhile; nothing has changed then. The
+ * response of the server comes later: see `client.outbox`.
  *
  * The client's transaction gets the `label` and the `group` of the `metadata` of the first change or, without these, of
  * the `metadata` of the TanStack DB transaction. Rejects with a ConfigurationError for collections of more than one
