@@ -32,7 +32,7 @@ export const service: readonly Mutation[] = [
     name: 'invariant 43: a refreshed token keeps everything: the same database, and a delta',
     file: 'src/persistence/connection.ts',
     from: 'connection ??= await store.open(name)',
-    to: 'connection ??= await store.open(`${name}${this.#options.clock.now()}`)',
+    to: 'connection ??= await store.open(name + this.#options.clock.now())',
   },
   {
     invariant: 43,

@@ -56,14 +56,6 @@ export const tabs: readonly Mutation[] = [
     to: 'begun !== undefined',
   },
   {
-    invariant: 72,
-    test: 'test/tabs/evicted.test.ts',
-    name: 'invariant 72: a frozen tab ends and sends nothing if %s',
-    file: 'src/persistence/connection.ts',
-    from: 'begun !== undefined || (!this.#isLost && (await wasDeleted()))',
-    to: '!this.#isLost && (await wasDeleted())',
-  },
-  {
     invariant: 30,
     test: 'test/tabs/frozen.test.ts',
     name: 'invariant 30: does not block the writes of other tabs',
@@ -76,7 +68,7 @@ export const tabs: readonly Mutation[] = [
     test: 'test/tabs/frozen.test.ts',
     name: 'invariant 37: begins none until it is back',
     file: 'src/persistence/connection.ts',
-    from: 'this.#frozen.abort()',
+    from: 'this.#leave()',
     to: '',
   },
   {
