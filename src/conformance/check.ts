@@ -1,6 +1,6 @@
 import type { Context } from './context.ts'
 
-/** What a check needs besides the address and a token. */
+/** An option or an endpoint without which a check cannot run. */
 export type Need = OptionNeed | EndpointNeed
 
 /** An option of the command. Without it, the check is reported as untested. */
@@ -17,7 +17,7 @@ export type EndpointNeed = 'tx' | 'ws'
 export interface Check {
   /** The subject and a name, as in `delta/above-head`. Scripts select checks by it, so it stays the same. */
   readonly name: string
-  /** What is true if the check holds, in one sentence. */
+  /** The statement that the check tests, as one sentence. */
   readonly title: string
   /** The heading in `docs/protocol.md` under which the rule is. */
   readonly paragraph: string

@@ -44,7 +44,7 @@ export interface RecordName {
   readonly id: string
 }
 
-/** What all checks of a run share. */
+/** The data that all checks of a run share. */
 export interface Run {
   readonly clock: Clock
   readonly random: Random

@@ -4,7 +4,7 @@ import { randomName } from '../base/ids.ts'
 /** Whose credentials a request has. `wrong`: a token that nobody issued. `tampered`: the first one with another end. */
 export type As = 'token' | 'other-token' | 'expired-token' | 'wrong' | 'tampered' | 'none'
 
-/** Where the credentials of HTTP requests are: a deployment selects one of these headers. */
+/** The header of HTTP requests that carries the credentials. A deployment selects one. */
 export type Scheme = 'bearer' | 'api-key'
 
 export interface Tokens {

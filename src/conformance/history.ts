@@ -6,7 +6,7 @@ import { keyOf } from './messages.ts'
 
 /** A position, and the records that deltas have led to. */
 export interface Step {
-  /** What was written last, as in `a removal`. */
+  /** The kind of the last write, as in `a removal`. */
   readonly what: string
   readonly copy: Copy
   /** A snapshot at this position or later, brought to the position of `copy` or beyond. */

@@ -18,7 +18,8 @@ export const lacks: Readonly<Record<OptionalPart, string>> = {
   'since in pushes': 'After every burst of pushes, each client fetches a delta.',
   'tx in frames':
     'An undo takes the change at the `sid` of the result, and as many before it as there are ops, for its own.',
-  'was in features': "An undo takes back another user's change that the client does not have yet.",
+  'was in features':
+    'An undo is rejected with `conflict` if the record has a change that the client does not have yet.',
   'restores in features':
     'An undo of a removal sends all fields, so that the server may refuse fields that it sets, or set them to other values.',
   'details of id_reused':

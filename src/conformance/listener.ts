@@ -18,12 +18,12 @@ export interface Message {
 export interface OpenOptions {
   /** @default 'token' */
   readonly as?: As
-  /** Where the token is; `both`: that of `as` in the header, and that of `queryAs` in the query. @default 'query' */
+  /** The place of the token. `both`: the token of `as` in the header, and that of `queryAs` in the query. @default 'query' */
   readonly where?: 'header' | 'query' | 'both'
   readonly queryAs?: As
 }
 
-/** What became of a request for a socket. */
+/** The result of a request for a socket. */
 export interface Opening {
   /** 101 if it is open; otherwise the status of the refusal, or 0 if there was no response. */
   readonly status: number

@@ -1,6 +1,6 @@
 import type { Scheme } from './credentials.ts'
 
-/** What a server has, as the first requests of a run have shown. */
+/** The endpoints and extensions of a server, as found by the first requests of a run. */
 export interface Offer {
   readonly scheme: Scheme
   /** Whether there is `POST /tx`, and `GET /ws`. */
@@ -9,7 +9,7 @@ export interface Offer {
   /** The first snapshot's extensions. */
   readonly epoch: string | undefined
   readonly caller: string | undefined
-  /** What the hello lists; `undefined` without a hello. */
+  /** The content of the hello; `undefined` without a hello. */
   readonly hello:
     | { readonly features: readonly string[]; readonly heartbeatMs: number | undefined }
     | undefined

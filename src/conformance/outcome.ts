@@ -2,9 +2,9 @@ import type { Exchange } from './exchange.ts'
 
 /** The server does not keep the rule. */
 export class NotHeld extends Error {
-  /** What the server should have done, in one sentence. */
+  /** The right behaviour of the server, in one sentence. */
   readonly expected: string
-  /** What it did, if its answer alone does not show that. */
+  /** The behaviour that was found, if the answer alone does not show it. */
   readonly found: string | undefined
   /** The request and the answer that show it. */
   readonly exchange: Exchange | undefined

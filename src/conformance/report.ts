@@ -22,7 +22,7 @@ export interface Report {
   }
   /** In the order in which the report shows them: by subject. */
   readonly checks: readonly CheckReport[]
-  /** What the server does not have, and what its clients then lack. */
+  /** The parts that the server does not have, each with the drawback for its clients. */
   readonly leftOut: readonly { readonly part: OptionalPart; readonly lack: string }[]
   readonly removal: Removal
 }
@@ -41,13 +41,13 @@ export interface CheckReport {
   readonly rule: string
   readonly durationMs: number
   readonly outcome: 'held' | 'not-held' | 'untested' | 'left-out'
-  /** What the server has not, if the check is left out. */
+  /** The part that the server does not have, if the check is left out. */
   readonly part?: OptionalPart
   /** Why the check is untested or left out. */
   readonly reason?: string
   /** Only if it does not hold: what the server should have done. */
   readonly expected?: string
-  /** What it did, if `answer` alone does not show that. */
+  /** The behaviour that was found, if `answer` alone does not show it. */
   readonly found?: string
   readonly request?: Exchange['request']
   readonly answer?: Exchange['answer']
@@ -55,7 +55,7 @@ export interface CheckReport {
   readonly failure?: string
 }
 
-/** What became of the records that the run has made. */
+/** The removal of the records that the run has made. */
 export interface Removal {
   readonly made: number
   /** Those that the run could not remove, or of which it does not know. */

@@ -12,7 +12,7 @@ const deltaReaders = 3
 /** How many records the transactions of a writer insert, one after the other. */
 const sizes = [1, 12, 1, 3, 25, 1, 2, 8, 1, 5]
 
-/** What came of the eight writers: their transactions, and what readers saw meanwhile. */
+/** The transactions of eight writers, and the deltas and snapshots that readers fetched meanwhile. */
 interface Storm {
   readonly txs: readonly {
     readonly sid: number

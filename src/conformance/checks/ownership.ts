@@ -73,9 +73,7 @@ export const ownershipChecks: readonly Check[] = [
     rule: "| `i` | applied; a foreign owner's id: `exists`, and no more is revealed | `exists` |",
     needs,
     async run(context) {
-      await holdOtherUser(context)
-      const record = context.record()
-      const { sid } = await context.write([context.insertion(record)])
+      const { record, sid } = await foreignRecord(context)
       for (const put of [undefined, true]) {
         const op = { ...context.insertion(record), ...(put && { put }) }
         const result = await context.result(context.tx([op]), 'other-token')
@@ -96,9 +94,7 @@ export const ownershipChecks: readonly Check[] = [
     rule: '| `u` | `not_found` | fields merged; the frame is an `i` if `unset` removed one |',
     needs: [...needs, 'change'],
     async run(context) {
-      await holdOtherUser(context)
-      const record = context.record()
-      const { sid } = await context.write([context.insertion(record)])
+      const { record, sid } = await foreignRecord(context)
       const result = await context.result(context.tx([context.update(record)]), 'other-token')
       holdRefused(context, result, 'not_found', 'An update of the other user is `not_found`.')
       await holdStill(context, record, sid)
@@ -111,9 +107,7 @@ export const ownershipChecks: readonly Check[] = [
     rule: '| `d` | nothing, no frame | removed |',
     needs,
     async run(context) {
-      await holdOtherUser(context)
-      const record = context.record()
-      const { sid } = await context.write([context.insertion(record)])
+      const { record, sid } = await foreignRecord(context)
       await context.result(context.tx([context.removal(record)]), 'other-token')
       await holdStill(context, record, sid)
     },
@@ -182,6 +176,14 @@ async function holdOtherUser(context: Context): Promise<void> {
   const [one, other] = await Promise.all([callerOf('token'), callerOf('other-token')])
   if (one !== undefined && one === other)
     context.untested('`--token` and `--other-token` are of the same user: both have the same `caller`.')
+}
+
+/** A record that the first user has inserted, and the position of the insertion. */
+async function foreignRecord(context: Context) {
+  await holdOtherUser(context)
+  const record = context.record()
+  const { sid } = await context.write([context.insertion(record)])
+  return { record, sid }
 }
 
 /** Brings the other user's copy to a delta with `record`: that user may count other positions. */

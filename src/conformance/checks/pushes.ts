@@ -180,7 +180,7 @@ interface Burst {
   readonly listener: Listener
   /** The messages of the listener that have changes. */
   readonly pushes: readonly Push[]
-  /** What deltas have, after the beginning. */
+  /** The frames of the deltas that were fetched meanwhile. */
   readonly frames: readonly Frame[]
   readonly records: readonly RecordName[]
   /** Those that one transaction inserted. */

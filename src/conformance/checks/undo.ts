@@ -7,7 +7,7 @@ import { featuresOf } from './transactions.ts'
 const needs = ['tx', 'token', 'insert', 'change'] as const
 const paragraph = '`was` and `unset`'
 
-/** What an undo needs: ops that take back what an earlier one did, and leave what others have done since. */
+/** Ops that take back the effect of an earlier op, and keep changes that others have made since. An undo sends such ops. */
 export const undoChecks: readonly Check[] = [
   {
     name: 'undo/was-of-an-update',
