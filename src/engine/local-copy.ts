@@ -148,7 +148,7 @@ export class LocalCopy {
     try {
       await this.#readCaller()
       if (!this.#position) return await this.#restore()
-      if (!this.disk.leads || this.disk.isBehind) return
+      if (!this.disk.leads || this.disk.storeWaiting()) return
       const stored = await this.disk.data.position()
       if (!stored || isOtherEpoch(this.#position, stored.epoch)) this.disk.lose()
       else {

@@ -195,8 +195,8 @@ export class Disk {
     if (this.leads) this.#checkpointer.soon()
   }
 
-  /** Whether recorded deltas wait that continue the stored data. Writes them now. */
-  get isBehind(): boolean {
+  /** Stores the recorded deltas that wait. Returns whether there are any; they continue the stored data. */
+  storeWaiting(): boolean {
     if (!this.#recorder.isWaiting) return false
     void this.#recorder.settled()
     return true

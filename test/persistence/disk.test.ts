@@ -69,7 +69,7 @@ test('a snapshot that the engine deleted does not count as durable', async () =>
 
 test('closing waits until recorded deltas are stored in the database that is opened again', async () => {
   const engine = new ClosableStore()
-  const { disk, clock } = diskOn(engine.store, { attached: async () => void disk.isBehind })
+  const { disk, clock } = diskOn(engine.store, { attached: async () => void disk.storeWaiting() })
   await disk.open()
   await disk.replace(disk.term, store(disk, 0))
   disk.record({ since: 0, sid: 1, ops: [] })
