@@ -80,6 +80,9 @@ async function onBoth(options, measure) {
   }
 }
 
+/** How long others are connected before it begins, in s. */
+const before = 3
+
 /** Measures in a service of its own. */
 async function measureOne(label, { serve, tokenOf, say, seconds, database, job, limit }) {
   const config = join(await mkdtemp(join(tmpdir(), 'instep-bench-')), 'instep.config.mjs')
@@ -88,8 +91,11 @@ async function measureOne(label, { serve, tokenOf, say, seconds, database, job, 
   const { url, pid } = service
   try {
     const token = await tokenOf(other, [other])
-    const watched = load({ kind: 'watch others', url, token, seconds, prefix: crypto.randomUUID() })
-    const attacked = job.what === 'nothing' ? undefined : load({ ...job, url }, watched)
+    const watched = load({
+      kind: 'watch others',
+      ...{ url, token, seconds, uncounted: before - 0.5, prefix: crypto.randomUUID() },
+    })
+    const attacked = job.what === 'nothing' ? undefined : load({ ...job, url, afterSeconds: before }, watched)
     const peak = peakUntil(watched, pid)
     const [{ times, failures }, done, memory] = await Promise.all([watched, attacked, peak])
     const told = Object.entries(times).map(([name, each]) => {

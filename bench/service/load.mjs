@@ -169,8 +169,11 @@ const jobs = {
     return { writes, healths, sockets, failures, unsent: sent.size - sockets.length }
   },
 
-  /** As `watch` for some seconds, with writes of records and of rows, deltas and `/healthz`. */
-  async 'watch others'({ url, token, seconds, prefix }) {
+  /**
+   * As `watch` for some seconds, with writes of records and of rows, deltas and `/healthz`. What begins in the first
+   * `uncounted` seconds does not count: the process is cold, and nobody is connected yet.
+   */
+  async 'watch others'({ url, token, seconds, uncounted, prefix }) {
     const [times, failures, answers] = [{}, [], []]
     const { sid } = JSON.parse(await textOf(await ask(`${url}/bootstrap`, token)))
     const requests = {
@@ -188,11 +191,12 @@ const jobs = {
     const every = async (ms, name) => {
       times[name] = []
       const start = performance.now()
-      for (let n = 0; performance.now() < start + seconds * 1_000; n += 1) {
+      for (let n = 0; performance.now() < start + (uncounted + seconds) * 1_000; n += 1) {
         while (performance.now() < start + n * ms) await pause(start + n * ms - performance.now())
         const began = performance.now()
+        const counts = began >= start + uncounted * 1_000
         const answered = requests[name](n)
-          .then(() => times[name].push(performance.now() - began))
+          .then(() => counts && times[name].push(performance.now() - began))
           .catch((error) => failures.push(`${name}: ${error.message}`))
         answers.push(answered)
       }
@@ -203,8 +207,9 @@ const jobs = {
   },
 
   /** Until the parent process says `end`: what each of `tokens` does again and again. Returns how often each answer came. */
-  async attack({ url, tokens, what }) {
+  async attack({ url, tokens, what, afterSeconds }) {
     const end = ended()
+    await pause(afterSeconds * 1_000)
     const counts = {}
     const count = (answer) => {
       counts[answer] = (counts[answer] ?? 0) + 1

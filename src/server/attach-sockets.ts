@@ -5,8 +5,16 @@ import { resolveEnvironment } from '../base/environment.default.ts'
 import type { Clock } from '../base/environment.ts'
 import { toError } from '../base/errors.ts'
 import { type Logger, nonThrowing, silentLogger } from '../base/logger.ts'
+import { Admission } from './admission.ts'
 import { unavailable } from './http/failure.ts'
-import { badRequest, failureResponse, refuseUpgrade, toRequest } from './node-http.ts'
+import {
+  badRequest,
+  credentialsOf,
+  failureResponse,
+  refusedResponse,
+  refuseUpgrade,
+  toRequest,
+} from './node-http.ts'
 import { closeCodes, type ServerSocket } from './realtime/server-socket.ts'
 import type { SyncService } from './service.ts'
 import { takeUpgrades, type UpgradingServer } from './upgrades.ts'
@@ -46,7 +54,10 @@ export function attachSockets(
   const bytesOf = lastEncoded()
   const undecided = new Set<Duplex>()
   let isClosed = false
-  const decide = async (incoming: IncomingMessage) => {
+  const admission = new Admission(clock)
+  const decide = async (incoming: IncomingMessage, socket: Duplex) => {
+    if (!(await admission.enter(credentialsOf(incoming)))) return refusedResponse()
+    if (socket.destroyed) throw new Error('The client has gone.')
     const request = toRequest(incoming)
     const accept = request ? await service.upgrade(request) : badRequest()
     return isClosed ? failureResponse(unavailable('The server is stopping.', 1)) : accept
@@ -55,7 +66,7 @@ export function attachSockets(
     socket.on('error', failed)
     undecided.add(socket)
     try {
-      const accept = await decide(incoming)
+      const accept = await decide(incoming, socket)
       if (accept instanceof Response) return await refuseUpgrade(accept, socket)
       sockets.handleUpgrade(incoming, socket, head, (opened) => {
         opened.on('error', failed)

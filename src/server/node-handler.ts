@@ -1,16 +1,20 @@
 import { resolveEnvironment } from '../base/environment.default.ts'
 import { isSyncError, toError } from '../base/errors.ts'
 import { type Logger, nonThrowing, silentLogger } from '../base/logger.ts'
+import { Admission } from './admission.ts'
 import { pageHeaders } from './http/answer.ts'
 import { Failure } from './http/failure.ts'
 import {
   abortResponse,
   badRequest,
+  credentialsOf,
   discardBody,
   failureResponse,
   type Incoming,
   isLongUnread,
   type Outgoing,
+  pathOf,
+  refusedResponse,
   sendLast,
   sendResponse,
   toRequest,
@@ -28,14 +32,18 @@ export type NodeHandler = (incoming: Incoming, outgoing: Outgoing) => Promise<vo
  * transaction.
  */
 export function nodeHandler(
-  service: Pick<SyncService, 'fetch'>,
+  service: Pick<SyncService, 'fetch'> & Partial<Pick<SyncService, 'healthPath'>>,
   { logger = silentLogger }: { readonly logger?: Logger } = {},
 ): NodeHandler {
   const { clock } = resolveEnvironment()
-  const answer = async (incoming: Incoming, outgoing: Outgoing) => {
-    const controller = new AbortController()
-    outgoing.once('close', () => controller.abort())
-    const request = toRequest(incoming, controller.signal)
+  const { healthPath = '/healthz' } = service
+  const admission = new Admission(clock)
+  const mayBegin = (incoming: Incoming) => {
+    const neverWaits = incoming.method === 'OPTIONS' || pathOf(incoming) === healthPath
+    return neverWaits || admission.enter(credentialsOf(incoming))
+  }
+  const answer = async (incoming: Incoming, signal: AbortSignal) => {
+    const request = toRequest(incoming, signal)
     if (!request) return badRequest()
     try {
       return await service.fetch(request)
@@ -56,8 +64,12 @@ export function nodeHandler(
     }
   }
   return async (incoming, outgoing) => {
+    const gone = new AbortController()
+    outgoing.once('close', () => gone.abort())
     try {
-      const response = await answer(incoming, outgoing)
+      const isAdmitted = await mayBegin(incoming)
+      if (gone.signal.aborted) return
+      const response = isAdmitted ? await answer(incoming, gone.signal) : refusedResponse()
       if (isLongUnread(incoming)) return await sendLast(response, incoming, outgoing, clock)
       discardBody(incoming)
       await sendResponse(response, outgoing)

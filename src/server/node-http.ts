@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Clock } from '../base/environment.ts'
-import { Failure } from './http/failure.ts'
+import { Failure, tooManyRequests } from './http/failure.ts'
 
 /** The characters of a `Host` header (RFC 9112, section 3.2). None of them can start a path. */
 const host = /^[\w.:[\]-]*$/
@@ -76,6 +76,26 @@ export function badRequest(): Response {
 export function failureResponse({ status, body, headers }: Failure): Response {
   const closing = { ...headers, 'Cache-Control': 'no-store', Connection: 'close' }
   return Response.json(body, { status, headers: closing })
+}
+
+/** The response to a request that is not admitted. A page can read it, too. */
+export function refusedResponse(): Response {
+  const message = 'Too many requests wait to begin. Wait for the time in `Retry-After`.'
+  const { status, body, headers } = tooManyRequests(message, 1)
+  const shown = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': 'Retry-After' }
+  return Response.json(body, { status, headers: { ...headers, ...shown, 'Cache-Control': 'no-store' } })
+}
+
+/** Whatever a request has for credentials, not checked; empty if there is nothing. */
+export function credentialsOf({ headers, url = '' }: Incoming): string {
+  const { authorization, cookie } = headers
+  const inQuery = /[?&]token=[^&]*/.exec(url)?.[0]
+  return String(authorization ?? headers['x-api-key'] ?? inQuery ?? cookie ?? '')
+}
+
+/** The path of a request, without its query. */
+export function pathOf(incoming: Incoming): string {
+  return targetOf(incoming).split('?')[0] ?? ''
 }
 
 /** Express removes the mount path from `url` and keeps the whole in `originalUrl`. */

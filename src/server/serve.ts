@@ -15,6 +15,12 @@ import type { SyncService } from './service.ts'
  */
 const keepAliveMs = 75_000
 
+/**
+ * How many connections may wait to be accepted; the system may allow fewer. Beyond that, a client that connects hears
+ * nothing and tries again after 1, 3 and 7 s.
+ */
+const maxUnaccepted = 4_096
+
 const isGrace: Check = [(value) => typeof value === 'number' && value >= 0, 'a number of ms, 0 or more']
 
 export interface ServeOptions {
@@ -64,7 +70,7 @@ export async function serve(service: SyncService, options: ServeOptions): Promis
     last.headers.set('Connection', 'close')
     return last
   }
-  const handle = nodeHandler({ fetch }, { logger })
+  const handle = nodeHandler({ fetch, healthPath: service.healthPath }, { logger })
   const server = createServer((incoming, outgoing) => {
     outgoing.once('close', () => {
       // The connection was not idle while this response was being sent, so `server.close` did not close it.
@@ -76,7 +82,7 @@ export async function serve(service: SyncService, options: ServeOptions): Promis
   const sockets = attachSockets(server, service, { logger, clock })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, host.replace(/^\[(.*)\]$/, '$1'), resolve)
+    server.listen({ port, host: host.replace(/^\[(.*)\]$/, '$1'), backlog: maxUnaccepted }, resolve)
   })
 
   const close = () =>

@@ -22,6 +22,8 @@ import { type RemoveOptions, removeOwner } from './remove-owner.ts'
 export interface SyncService {
   /** The path under which the endpoints are, like `/sync/v1`. */
   readonly path: string
+  /** The path that reports whether the service accepts requests; `false` if there is none. */
+  readonly healthPath: string | false
   /**
    * Resolves once the service can answer. Rejects with a ConfigurationError for a wrong setup. Calling it is optional:
    * requests wait until the service can answer.
@@ -101,7 +103,8 @@ export function createServiceWith(
 ): SyncService {
   const resolved = resolveOptions(options)
   const { retention } = options
-  const { database, ownerField, models, maxRecordBytes, path, clock, random, logger, onCommit } = resolved
+  const { database, ownerField, models, maxRecordBytes, path, healthPath, clock, random, logger, onCommit } =
+    resolved
   const { heartbeatMs, recheckMs, maxBufferedBytes, maxSockets } = resolved
   const log = typeof database === 'string' ? new MemoryLog({ clock, random, retention }) : database
   const judge = ownershipJudge({ ownerField, models, maxRecordBytes })
@@ -141,6 +144,7 @@ export function createServiceWith(
 
   const service: SyncService = {
     path,
+    healthPath,
     async ready() {
       await Promise.all([start(), log.position()])
     },

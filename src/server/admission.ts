@@ -1,0 +1,93 @@
+import type { Clock } from '../base/environment.ts'
+
+/** How many requests begin at once. */
+const maxAtOnce = 16
+
+/** How many turns of the event loop pass between two batches, at most. */
+const maxTurns = 64
+
+/**
+ * How many requests may wait: of one caller, of all callers, and the first ones of all callers. Part of the body of each
+ * has been received.
+ */
+const maxOfCaller = 1_000
+const maxOfAll = 5_000
+const maxFirst = 20_000
+
+/**
+ * Decides which requests begin, before anything is done for them: a few at once, and callers take turns. So thousands of
+ * requests in the same moment keep no other caller waiting. Between two batches, Node accepts connections, one in each
+ * turn of the event loop.
+ *
+ * Nobody is authenticated yet: a caller is whoever sends the same credentials, valid or not. Too many requests of one
+ * caller are refused, and so are too many of all, but last those of callers without any that wait. So the number of
+ * callers is bounded, too.
+ */
+export class Admission {
+  readonly #clock: Clock
+  /** The requests of each caller that wait. The caller whose turn is next comes first. */
+  readonly #lines = new Map<string, (() => void)[]>()
+  #waiting = 0
+  /** How many requests may still begin before the next batch. */
+  #left = maxAtOnce
+  #isWorking = false
+  /** How many requests have arrived in the current turn. */
+  #arrived = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Resolves with true once a request of `caller` may begin, or with false at once if it is refused. */
+  enter(caller: string): Promise<boolean> {
+    this.#arrived += 1
+    if (this.#waiting === 0 && this.#left > 0) {
+      this.#left -= 1
+      void this.#work()
+      return Promise.resolve(true)
+    }
+    const line = this.#lines.get(caller) ?? []
+    const isFull = this.#waiting >= (line.length > 0 ? maxOfAll : maxFirst)
+    if (isFull || line.length >= maxOfCaller) return Promise.resolve(false)
+    this.#lines.set(caller, line)
+    this.#waiting += 1
+    return new Promise((resolve) => {
+      line.push(() => resolve(true))
+      void this.#work()
+    })
+  }
+
+  /** Lets requests begin until none waits. */
+  async #work(): Promise<void> {
+    if (this.#isWorking) return
+    this.#isWorking = true
+    do {
+      await this.#arrivals()
+      this.#left = maxAtOnce
+      while (this.#left > 0 && this.#waiting > 0) this.#begin()
+    } while (this.#waiting > 0)
+    this.#isWorking = false
+  }
+
+  /** Resolves after a turn in which no request has arrived: as long as requests arrive, others may still be unread. */
+  async #arrivals(): Promise<void> {
+    for (let left = maxTurns; left > 0; left -= 1) {
+      this.#arrived = 0
+      await this.#clock.pause()
+      if (this.#arrived === 0) return
+    }
+  }
+
+  /** Lets the first request of the next caller begin. The caller's turn comes again after all others. */
+  #begin(): void {
+    const [next] = this.#lines
+    if (!next) return
+    const [caller, line] = next
+    this.#lines.delete(caller)
+    const begin = line.shift()
+    if (line.length > 0) this.#lines.set(caller, line)
+    this.#waiting -= 1
+    this.#left -= 1
+    begin?.()
+  }
+}
