@@ -9,6 +9,7 @@ export function EditRow({ edit }: { readonly edit: Transaction }) {
   return (
     <li>
       <span className="name">
+        {edit.undoOf && 'Undo of '}
         {edit.label} <span className="what">{describeChange(edit)}</span>
       </span>
       {typeof behind === 'string' ? (

@@ -22,7 +22,9 @@ export const Latest = memo(function Latest({ reader, onOpen }: LatestProps) {
     <div className="latest">
       <h3>
         Changes
-        <span aria-live="polite">{recent.size > 0 && `${formatCount(recent.size)} just now`}</span>
+        <span aria-live="polite">
+          {places.length > 0 && recent.size > 0 && `${formatCount(recent.size)} just now`}
+        </span>
       </h3>
       <ol>
         {places.map(({ id, name, country, updatedAt }) => (
@@ -34,7 +36,7 @@ export const Latest = memo(function Latest({ reader, onOpen }: LatestProps) {
             <time>{formatTime(updatedAt)}</time>
           </li>
         ))}
-        {places.length === 0 && <li className="none">None yet.</li>}
+        {places.length === 0 && <li className="none">None.</li>}
       </ol>
     </div>
   )
