@@ -224,6 +224,11 @@ test('a secret that is too short is refused when the service is set up', () => {
   expect(jwtAuthentication({ secret: 'é'.repeat(16) })).toBeTypeOf('function')
 })
 
+test('a secret that is not set is reported as such, with a command that makes one', () => {
+  expect(() => jwtAuthentication({ secret: '' })).toThrow('`secret` is not set')
+  expect(() => jwtAuthentication({ secret: '' })).toThrow('openssl rand -hex 32')
+})
+
 test.each(['issuer', 'audience'])('an empty %s is refused when the service is set up', (option) => {
   expect(() => jwtAuthentication({ secret, [option]: '' })).toThrow(expect.objectContaining({ option }))
 })

@@ -70,7 +70,9 @@ export function verificationKeys(options: JwtSecret | JwtKeySet, clock: Clock): 
 export function signingKey(secret: string): Uint8Array {
   const key = new TextEncoder().encode(secret)
   if (key.length >= minSecretBytes) return key
-  throw new ConfigurationError('secret', `\`secret\` must have at least ${minSecretBytes} bytes.`)
+  const problem = key.length === 0 ? 'is not set' : 'is too short'
+  const remedy = `it must have at least ${minSecretBytes} bytes, such as those that \`openssl rand -hex 32\` prints.`
+  throw new ConfigurationError('secret', `\`secret\` ${problem}; ${remedy}`)
 }
 
 function secretKeys(options: JwtSecret): VerificationKeys {
