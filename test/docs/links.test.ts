@@ -26,6 +26,7 @@ const knownCommands = [
   /^npm pack$/,
   /^npx changeset version$/,
   /^export INSTEP_JWT_SECRET="\$\(openssl rand -hex 32\)"$/,
+  /^VITE_TOKEN=… npx vite$/,
 ]
 
 /** Whether the command line knows it, and all of its options. */

@@ -16,9 +16,12 @@ export const codeLanguages = ['ts', 'tsx', 'js'] as const
 
 type CodeLanguage = (typeof codeLanguages)[number]
 
-/** The programs of a document, in the order in which they begin. None if its blocks are parts of an example's files. */
+/** The blocks of these documents are whole files, which a test of the document runs in a folder and in a browser. */
+const runAsFiles = ['docs/first-steps.md']
+
+/** The programs of a document, in the order in which they begin. None if its blocks are files, or parts of files. */
 export function programsOf(document: Document): readonly Program[] {
-  if (folderShownBy(document) !== undefined) return []
+  if (folderShownBy(document) !== undefined || runAsFiles.includes(document.path)) return []
   const height = document.text.split('\n').length
   const programs = new Map<string, Omit<Program, 'text'> & { readonly lines: string[] }>()
   for (const { language, label: file, line, lines } of blocksOf(document)) {

@@ -44,6 +44,7 @@ export interface Stage {
 }
 
 const token = 'the-token-of-ada'
+const secret = 'a secret that is long enough to sign with'
 
 /** Who calls without having served anything finds Ada's issues. */
 async function serveIssues(): Promise<server.RunningServer & { service: server.SyncService }> {
@@ -176,7 +177,7 @@ export async function setStage(): Promise<Stage> {
       self: { addEventListener() {} },
       console: { log() {}, warn() {}, error() {} },
       process: {
-        env: { JWT_SECRET: 'a secret that is long enough to sign with' },
+        env: { JWT_SECRET: secret, INSTEP_JWT_SECRET: secret },
         once: (_: string, listener: () => unknown) => signals.push(listener),
       },
       document: { body: {} },
