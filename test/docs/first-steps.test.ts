@@ -115,7 +115,7 @@ async function add(page: Page, title: string): Promise<void> {
   await page.getByRole('button', { name: 'Add' }).click()
 }
 
-const tasksIn = (page: Page) => page.getByRole('listitem').allInnerTexts()
+const tasksIn = (page: Page) => page.getByRole('listitem').allTextContents()
 
 test('the first steps lead to two browsers in step, a refusal, an undo and a sign-out', async () => {
   const one = await open()
@@ -133,7 +133,7 @@ test('the first steps lead to two browsers in step, a refusal, an undo and a sig
 
   await add(one, 'Sail')
   await expect
-    .poll(() => one.getByRole('alert').innerText(), { timeout: 10_000 })
+    .poll(() => one.getByRole('alert').textContent(), { timeout: 10_000 })
     .toBe('Add “Sail” was refused. Somebody else sails already.')
   expect(await tasksIn(one)).toEqual(['Mend the cable', 'Tar the boat'])
 
@@ -143,7 +143,7 @@ test('the first steps lead to two browsers in step, a refusal, an undo and a sig
   await expect.poll(() => tasksIn(other), { timeout: 10_000 }).not.toContain('Count the nets')
 
   await one.getByRole('button', { name: 'Sign out' }).click()
-  await expect.poll(() => one.locator('body').innerText(), { timeout: 10_000 }).toBe('You are signed out.')
+  await expect.poll(() => one.locator('body').textContent(), { timeout: 10_000 }).toBe('You are signed out.')
   expect(failures).toEqual([])
 }, 90_000)
 
