@@ -7,21 +7,20 @@ const maxAtOnce = 16
 const maxTurns = 64
 
 /**
- * How many requests may wait: of one caller, of all callers, and the first ones of all callers. Part of the body of each
- * has been received.
+ * How many requests of one caller may wait, and of all. Beyond `maxShared` in all, those of a caller are at most its
+ * share of `maxShared`. Part of the body of each has been received.
  */
 const maxOfCaller = 1_000
-const maxOfAll = 5_000
-const maxFirst = 20_000
+const maxShared = 5_000
+const maxOfAll = 20_000
 
 /**
  * Decides which requests begin, before anything is done for them: a few at once, and callers take turns. So thousands of
  * requests in the same moment keep no other caller waiting. Between two batches, Node accepts connections, one in each
  * turn of the event loop.
  *
- * Nobody is authenticated yet: a caller is whoever sends the same credentials, valid or not. Too many requests of one
- * caller are refused, and so are too many of all, but last those of callers without any that wait. So the number of
- * callers is bounded, too.
+ * Nobody is authenticated yet: a caller is whoever sends the same credentials, valid or not. How many requests wait is
+ * bounded, and thereby the number of callers. Beyond that, requests are refused, first those of callers with many.
  */
 export class Admission {
   readonly #clock: Clock
@@ -47,8 +46,8 @@ export class Admission {
       return Promise.resolve(true)
     }
     const line = this.#lines.get(caller) ?? []
-    const isFull = this.#waiting >= (line.length > 0 ? maxOfAll : maxFirst)
-    if (isFull || line.length >= maxOfCaller) return Promise.resolve(false)
+    const most = this.#waiting < maxShared ? maxOfCaller : maxShared / this.#lines.size
+    if (this.#waiting >= maxOfAll || line.length >= most) return Promise.resolve(false)
     this.#lines.set(caller, line)
     this.#waiting += 1
     return new Promise((resolve) => {

@@ -16,6 +16,7 @@ import {
   pathOf,
   refusedResponse,
   sendLast,
+  sendRefusal,
   sendResponse,
   toRequest,
 } from './node-http.ts'
@@ -65,10 +66,15 @@ export function nodeHandler(
   }
   return async (incoming, outgoing) => {
     const gone = new AbortController()
-    outgoing.once('close', () => gone.abort())
+    // To abort costs, and nothing is left to abort after a response.
+    outgoing.once('close', () => outgoing.writableEnded || gone.abort())
     try {
       const isAdmitted = await mayBegin(incoming)
       if (gone.signal.aborted) return
+      if (!isAdmitted && !isLongUnread(incoming)) {
+        discardBody(incoming)
+        return sendRefusal(outgoing)
+      }
       const response = isAdmitted ? await answer(incoming, gone.signal) : refusedResponse()
       if (isLongUnread(incoming)) return await sendLast(response, incoming, outgoing, clock)
       discardBody(incoming)

@@ -78,12 +78,24 @@ export function failureResponse({ status, body, headers }: Failure): Response {
   return Response.json(body, { status, headers: closing })
 }
 
-/** The response to a request that is not admitted. A page can read it, too. */
+const refusal = tooManyRequests('Too many requests wait to begin. Wait for the time in `Retry-After`.', 1)
+/** Also a page can read it. */
+const refusalHeaders = {
+  ...refusal.headers,
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': 'Retry-After',
+  'Cache-Control': 'no-store',
+}
+
+/** The response to a request that is not admitted. */
 export function refusedResponse(): Response {
-  const message = 'Too many requests wait to begin. Wait for the time in `Retry-After`.'
-  const { status, body, headers } = tooManyRequests(message, 1)
-  const shown = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': 'Retry-After' }
-  return Response.json(body, { status, headers: { ...headers, ...shown, 'Cache-Control': 'no-store' } })
+  return Response.json(refusal.body, { status: refusal.status, headers: refusalHeaders })
+}
+
+/** Sends {@link refusedResponse}, for less: thousands may be refused in one turn. The body must have arrived, or be short. */
+export function sendRefusal(outgoing: Outgoing): void {
+  outgoing.writeHead(refusal.status, { ...refusalHeaders, 'Content-Type': 'application/json' })
+  outgoing.end(JSON.stringify(refusal.body))
 }
 
 /** Whatever a request has for credentials, not checked; empty if there is nothing. */

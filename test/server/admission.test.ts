@@ -86,6 +86,14 @@ test('a caller of whom a thousand requests wait gets 429 for more, and others do
   expect(begun).toContain('/sync/v1/delta bob')
 })
 
+test('while thousands of requests of other callers wait, those of a caller with few are not refused', async () => {
+  const { begun, send } = await serverOf()
+  const others = ['ann', 'cid', 'dan', 'eve', 'fay', 'gus', 'hal'].flatMap((user) => times(900, user))
+  const answers = await send([...others, ...times(3, 'bob')])
+  expect(answers).toContain('HTTP/1.1 429 ')
+  expect(begun.filter((each) => each.endsWith('bob'))).toHaveLength(3)
+})
+
 test('a request with a long body that is refused at once ends its connection, and the body is not read', async () => {
   const { begun, send } = await serverOf()
   const announced = { Authorization: 'ann', 'Content-Length': '1000000' }
