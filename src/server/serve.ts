@@ -70,11 +70,20 @@ export async function serve(service: SyncService, options: ServeOptions): Promis
     last.headers.set('Connection', 'close')
     return last
   }
+  let isClosingIdle = false
+  /** Once for all responses that end in one turn: it looks at all connections. */
+  const closeIdle = async () => {
+    if (isClosingIdle) return
+    isClosingIdle = true
+    await clock.pause()
+    isClosingIdle = false
+    server.closeIdleConnections()
+  }
   const handle = nodeHandler({ fetch, healthPath: service.healthPath }, { logger })
   const server = createServer((incoming, outgoing) => {
     outgoing.once('close', () => {
       // The connection was not idle while this response was being sent, so `server.close` did not close it.
-      if (closing) server.closeIdleConnections()
+      if (closing) void closeIdle()
     })
     void handle(incoming, outgoing)
   })
