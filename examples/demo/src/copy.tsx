@@ -23,7 +23,9 @@ export function Copy({ device, reader, name }: CopyProps) {
   if (status.lifecycle === 'signed-out') {
     return (
       <div className="card">
-        <h2 id={device.user}>Nobody</h2>
+        <header>
+          <h2 id={device.user}>Nobody</h2>
+        </header>
         <SignIn onSignIn={(user) => device.signIn(user)} />
       </div>
     )
