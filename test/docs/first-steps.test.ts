@@ -122,32 +122,32 @@ test('the first steps lead to two browsers in step, a refusal, an undo and a sig
   const other = await open()
   await expect.poll(() => one.evaluate(() => document.readyState)).toBe('complete')
   await add(one, 'Tar the boat')
-  await expect.poll(() => tasksIn(other), { timeout: 10_000 }).toEqual(['Tar the boat'])
+  await expect.poll(() => tasksIn(other), { timeout: 30_000 }).toEqual(['Tar the boat'])
 
   await end(server)
   await add(one, 'Mend the cable')
   await one.reload()
-  await expect.poll(() => tasksIn(one), { timeout: 10_000 }).toEqual(['Mend the cable', 'Tar the boat'])
+  await expect.poll(() => tasksIn(one), { timeout: 30_000 }).toEqual(['Mend the cable', 'Tar the boat'])
   server = await startServer()
   await expect.poll(() => tasksIn(other), { timeout: 30_000 }).toEqual(['Mend the cable', 'Tar the boat'])
 
   await add(one, 'Sail')
   await expect
-    .poll(() => one.getByRole('alert').textContent(), { timeout: 10_000 })
+    .poll(() => one.getByRole('alert').textContent(), { timeout: 30_000 })
     .toBe('Add “Sail” was refused. Somebody else sails already.')
   expect(await tasksIn(one)).toEqual(['Mend the cable', 'Tar the boat'])
 
   await add(one, 'Count the nets')
-  await expect.poll(() => tasksIn(other), { timeout: 10_000 }).toContain('Count the nets')
+  await expect.poll(() => tasksIn(other), { timeout: 30_000 }).toContain('Count the nets')
   await one.getByRole('button', { name: 'Undo' }).click()
-  await expect.poll(() => tasksIn(other), { timeout: 10_000 }).not.toContain('Count the nets')
+  await expect.poll(() => tasksIn(other), { timeout: 30_000 }).not.toContain('Count the nets')
 
   await one.getByRole('button', { name: 'Sign out' }).click()
-  await expect.poll(() => one.locator('body').textContent(), { timeout: 10_000 }).toBe('You are signed out.')
+  await expect.poll(() => one.locator('body').textContent(), { timeout: 30_000 }).toBe('You are signed out.')
   expect(failures).toEqual([])
-}, 90_000)
+}, 240_000)
 
 test('the test of the first steps passes', async () => {
   const runner = join(root, 'node_modules/vitest/vitest.mjs')
   await end(await start([runner, 'run', '--root', folder], '1 passed'))
-}, 60_000)
+}, 120_000)
