@@ -2,6 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { chownSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
 import { findPostgres } from '../setup/find-postgres.mjs'
 
@@ -13,6 +14,8 @@ export interface Postgres {
   run(name: string, sql: string): Promise<readonly { readonly [column: string]: unknown }[]>
   /** Ends it and starts it again: at once, as a crash does, so that connections break. */
   crash(): Promise<void>
+  /** Drops all databases and roles once every connection has ended. Throws where one stays. */
+  empty(): Promise<void>
   /** Ends it once every connection has ended: the end of a `pg` pool does not wait for its own. Throws where one stays. */
   stop(): Promise<void>
 }
@@ -23,7 +26,22 @@ interface User {
 }
 
 /** What makes it quick, and gives up only what a loss of power would need. */
-export const quick = ['fsync=off', 'autovacuum=off']
+export const quick = ['fsync=off', 'full_page_writes=off', 'autovacuum=off']
+
+/** So long may a connection take to end, in ms. */
+const maxEndMs = 8_000
+
+const leftOpen = 'A connection to PostgreSQL was left open.'
+
+/** Of others, to any database. */
+const connections =
+  "select from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()"
+
+const databases = `select format('drop database %I with (force)', datname) as drop from pg_database
+  where datname <> 'postgres' and not datistemplate`
+
+const roles = `select format('drop role %I', rolname) as drop from pg_roles
+  where rolname <> 'postgres' and rolname not like 'pg\\_%'`
 
 /** Starts one with `settings`, which are a test's unless they are given. The port is part of its socket's name, too. */
 export async function startPostgres(
@@ -43,11 +61,9 @@ export async function startPostgres(
   for (const setting of ['listen_addresses=', 'max_connections=100', ...settings]) args.push('-c', setting)
   const start = () => listening(join(bin, 'postgres'), args, folder, user)
   let server = await start()
-  const atExit = () => {
-    server.kill('SIGQUIT')
-    rmSync(folder, { recursive: true, force: true })
-  }
-  process.on('exit', atExit)
+  // A worker of vitest is killed at its end.
+  const end = `read -r _; kill -QUIT $(head -n 1 ${data}/postmaster.pid); rm -rf ${folder}`
+  const watchdog = spawn('sh', ['-c', end], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
 
   const addressOf = (name: string) => `postgres://postgres@localhost:${port}/${name}?host=${folder}`
   const run: Postgres['run'] = async (name, sql) => {
@@ -70,17 +86,32 @@ export async function startPostgres(
       await ended(server, 'SIGQUIT')
       server = await start()
     },
+    async empty() {
+      const client = new Client({ connectionString: addressOf('postgres') })
+      await client.connect()
+      try {
+        const giveUpAt = performance.now() + maxEndMs
+        const isLeft = async () => (await client.query(connections)).rowCount !== 0
+        while ((await isLeft()) && performance.now() < giveUpAt) await delay(20)
+        const waits = await isLeft()
+        for (const { drop } of (await client.query(databases)).rows) await client.query(drop)
+        for (const { drop } of (await client.query(roles)).rows) await client.query(drop)
+        if (waits) throw new Error(leftOpen)
+      } finally {
+        await client.end()
+      }
+    },
     async stop() {
-      let waits = true
+      let waits = false
       const alarm = setTimeout(() => {
-        waits = false
+        waits = true
         server.kill('SIGINT')
-      }, 8_000)
+      }, maxEndMs)
       await ended(server, 'SIGTERM')
       clearTimeout(alarm)
-      process.off('exit', atExit)
+      watchdog.kill('SIGKILL')
       rmSync(folder, { recursive: true, force: true })
-      if (!waits) throw new Error('A connection to PostgreSQL was left open.')
+      if (waits) throw new Error(leftOpen)
     },
   }
 }
