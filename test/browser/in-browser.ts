@@ -12,7 +12,11 @@ export async function makeProfile() {
   return { profile, remove: () => rm(profile, { recursive: true, force: true, maxRetries: 5 }) }
 }
 
-export interface BrowserRun {
+/** A page that runs cases. */
+export interface BrowserPage {
+  readonly entry: URL
+  /** What the page passes to `runCases`. */
+  readonly cases: readonly { readonly name: string }[]
   /** Made anew for each engine. */
   backend?(): PageBackend
   /** Other packages for the page. */
@@ -23,42 +27,53 @@ export interface BrowserRun {
   before?(engine: Engine, url: string): Promise<void>
 }
 
-/**
- * Opens the page `entry` in every engine, and makes a test of each case that it runs.
- *
- * @param cases the cases that the page passes to `runCases`
- */
+/** Opens one page after another in every engine, each of which is started once, and makes a test of each case. */
 export function testInBrowser(
-  entry: URL,
-  cases: readonly { readonly name: string }[],
-  { engines = engineNames, backend, alias, before }: BrowserRun = {},
+  pages: { readonly [what: string]: BrowserPage },
+  engines: readonly EngineName[] = engineNames,
 ): void {
   describe.each(engines)('in %s', (engineName) => {
-    const told = new Map<string | undefined, Message>()
     const undo: (() => Promise<unknown>)[] = []
+    let engine: Engine
+    let goTo: (url: string) => Promise<unknown>
 
     beforeAll(async () => {
-      const server = await servePage(entry, backend?.(), alias)
-      undo.unshift(server.close)
       const { profile, remove } = await makeProfile()
       undo.unshift(remove)
-      const engine = await launchEngine(engineName, profile)
+      engine = await launchEngine(engineName, profile)
       undo.unshift(engine.close)
-      await before?.(engine, server.url)
-      await engine.open(server.url)
-      for (const _ of cases) {
-        const message = await server.next('case')
-        told.set(message.name, message)
-      }
-      await server.next('done')
+      goTo = engine.open
     })
     afterAll(async () => {
       for (const step of undo) await step()
     })
 
-    test.each(cases)('$name', ({ name }) => {
-      expect(told.get(name), 'the case was run').toBeDefined()
-      expect(told.get(name)?.error).toBeUndefined()
-    })
+    for (const [what, page] of Object.entries(pages)) {
+      if (page.engines?.includes(engineName) === false) continue
+      describe(what, () => {
+        const told = new Map<string | undefined, Message>()
+
+        beforeAll(async () => {
+          const server = await servePage(page.entry, page.backend?.(), page.alias)
+          undo.push(server.close)
+          await page.before?.(engine, server.url)
+          const open = goTo
+          // A page that does not come to its end goes nowhere.
+          goTo = engine.open
+          await open(server.url)
+          for (const _ of page.cases) {
+            const message = await server.next('case')
+            told.set(message.name, message)
+          }
+          await server.next('done')
+          goTo = async (url) => server.sendTo(url)
+        })
+
+        test.each(page.cases)('$name', ({ name }) => {
+          expect(told.get(name), 'the case was run').toBeDefined()
+          expect(told.get(name)?.error).toBeUndefined()
+        })
+      })
+    }
   })
 }

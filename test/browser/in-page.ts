@@ -24,7 +24,7 @@ export function tellFailures(): void {
   addEventListener('unhandledrejection', ({ reason }) => void tell({ type: 'failed', error: textOf(reason) }))
 }
 
-/** Runs the cases one after another, and tells what became of each. */
+/** Runs the cases one after another, tells what became of each, and goes to the page that follows. */
 export async function runCases(cases: readonly PageCase[]): Promise<void> {
   tellFailures()
   for (const { name, run } of cases) {
@@ -38,6 +38,8 @@ export async function runCases(cases: readonly PageCase[]): Promise<void> {
   // What nobody caught has been told by then.
   await new Promise((resolve) => setTimeout(resolve))
   await tell({ type: 'done' })
+  const following = await fetch('/following')
+  location.replace(await following.text())
 }
 
 function textOf(error: unknown): string {

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { Deferred } from '../../src/base/deferred.ts'
 import { type BareServer, barePrefix } from '../support/bare-server.ts'
 import { answer, takeUpgrades } from '../support/bare-server-listen.ts'
 
@@ -20,6 +21,8 @@ export interface PageServer {
   readonly url: string
   /** The next message of this type that nobody took yet. Rejects with what a page failed of, if one did. */
   next(type: string): Promise<Message>
+  /** Sends the page, which has run its cases, to another address. */
+  sendTo(url: string): void
   close(): Promise<void>
 }
 
@@ -53,6 +56,7 @@ export interface Aliases {
 export async function servePage(entry: URL, backend?: PageBackend, alias?: Aliases): Promise<PageServer> {
   const script = await bundled(entry, alias)
   const mailbox = new Mailbox()
+  const following = new Deferred<string>()
   const server = createServer(async (request, response) => {
     response.setHeader('Cache-Control', 'no-store')
     if (backend?.data && request.url?.startsWith(barePrefix)) {
@@ -60,6 +64,8 @@ export async function servePage(entry: URL, backend?: PageBackend, alias?: Alias
     } else if (backend && request.method === 'POST' && request.url === '/command') {
       const { name, args } = JSON.parse(await text(request))
       response.end(JSON.stringify((await backend.commands[name]?.(...(args as never[]))) ?? null))
+    } else if (request.url === '/following') {
+      response.end(await following.promise)
     } else if (request.url === '/clear') {
       // All that pages of this origin have stored, as a user may in the settings.
       response.setHeader('Clear-Site-Data', '"storage"').end()
@@ -85,6 +91,7 @@ export async function servePage(entry: URL, backend?: PageBackend, alias?: Alias
   return {
     url: `http://127.0.0.1:${port}/`,
     next: (type) => mailbox.next(type),
+    sendTo: following.resolve,
     async close() {
       server.close()
       server.closeAllConnections()
