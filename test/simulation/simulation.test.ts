@@ -6,7 +6,7 @@ import { kindOf, run, shortest } from './run.ts'
 const { RUNS, FROM = '1', KIND, SEED } = process.env
 
 /** As many seeds are run as fit into this time, in ms, unless `RUNS` says how many. */
-const limitMs = { tabs: 12_000, network: 6_000, disk: 6_000, bare: 6_000 }
+const limitMs = { tabs: 4_000, network: 2_000, disk: 2_000, bare: 2_000 }
 
 if (SEED) {
   test('the run of one seed', async () => {
