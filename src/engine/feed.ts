@@ -98,9 +98,10 @@ export class Feed {
     this.#options.listener.fetchNeeded('hurry')
   }
 
-  /** Call when a fetch begins. */
+  /** Call when a fetch begins. The disk is read then, so the owner of stored data is known. */
   began(): void {
     this.#began = true
+    this.#isOtherUsers()
   }
 
   /** Call when the result of a fetch has been applied. */
@@ -120,6 +121,13 @@ export class Feed {
   /** Call when the source is closed. */
   close(): void {
     this.#enter('closed')
+  }
+
+  /** Whether the hello is for another user than the owner of the data. Its source is then ignored. */
+  #isOtherUsers(): boolean {
+    const isOther = this.#options.copy.callerCheck.isOther(this.#hello?.caller)
+    if (isOther) this.#enter('other-user')
+    return isOther
   }
 
   /** Forgets what the source has said, and drops the held pushes. */
@@ -152,13 +160,12 @@ export class Feed {
     }
     switch (push.kind) {
       case 'hello':
-        if (copy.callerCheck.isOther(push.hello.caller)) {
-          this.#enter('other-user')
+        this.#hello = push.hello
+        if (this.#began && this.#isOtherUsers()) {
           // The response to a fetch shows whether the current credentials belong to another user, too.
           listener.fetchNeeded('want')
           return
         }
-        this.#hello = push.hello
         name(push.hello.sid)
         if (push.hello.heartbeatMs !== undefined) listener.heartbeat(push.hello.heartbeatMs)
         if (this.#state === 'live' && push.hello.sid > confirmed) listener.fetchNeeded('hint')

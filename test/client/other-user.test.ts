@@ -4,6 +4,7 @@ import { memoryStore } from '../../src/storage/memory.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { type MockSyncServer, mockSyncServer, type VirtualClock } from '../../src/testing/index.ts'
 import { shown } from '../support/device.ts'
+import { watching } from '../support/watching-store.ts'
 
 /** A browser whose tabs share one session: `session.user` is signed in, in all of them. */
 let server: MockSyncServer<VirtualClock>
@@ -179,6 +180,25 @@ describe('with a session that all tabs share', () => {
     client.resume(tokens.ada)
     await server.settle()
     expect(sentBy()).toEqual(['ada'])
+    expect(await idsOf('ada')).toEqual(['of ada', 'typed by ada'])
+  })
+
+  test('a write that is made before the disk is read is sent, though the first socket is of another user', async () => {
+    const before = await openTab()
+    await server.clock.until(before.close())
+    const opened = server.requests.length
+    const slow = watching(store, () => new Promise<void>((resolve) => void server.clock.after(500, resolve)))
+    session.user = 'bob'
+    const client = tab({ store: slow })
+    void client.start()
+    await server.clock.advance(400)
+    expect(server.requests.slice(opened).map(({ endpoint, identity }) => [endpoint, identity])).toEqual([
+      ['ws', 'bob'],
+    ])
+    session.user = 'ada'
+    const tx = client.mutate((m) => m.insert('Issue', { id: 'typed by ada' }))
+    await server.settle()
+    expect(tx.state).toBe('synced')
     expect(await idsOf('ada')).toEqual(['of ada', 'typed by ada'])
   })
 

@@ -36,8 +36,8 @@ export const callers: readonly Mutation[] = [
     test: client,
     name: 'invariant 44: pushes on a socket with the token of another user are ignored',
     file: 'src/engine/feed.ts',
-    from: 'if (copy.callerCheck.isOther(push.hello.caller)) {',
-    to: 'if (!copy) {',
+    from: "if (isOther) this.#enter('other-user')",
+    to: '',
   },
   {
     invariant: 44,

@@ -527,4 +527,14 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       ],
     ),
   ],
+  [
+    'a write is sent as its user, although another user had the session while the disk was read',
+    told({ seed: 135, mode: 'other user', channel: 'faulty', storeMs: 20, opened: [0] }, [
+      '0 b 169 50 somebody else signs in',
+      '0 a 364 1 close',
+      '0 a 455 1 open',
+      '0 a 968 50 somebody else signs in',
+      '0 a 470 1 put',
+    ]),
+  ],
 ]
