@@ -8,7 +8,7 @@ const [database, table] = ['instep', 'names']
 
 /**
  * The names of the databases that stores have made in this origin. They are kept in a database of their own, because
- * `indexedDB.databases()` is missing in some browsers.
+ * `indexedDB.databases()` is missing in older browsers, such as Firefox before 126.
  */
 export async function readNames(factory: IDBFactory): Promise<readonly string[]> {
   const names = await use(factory, 'readonly', (names) => names.getAllKeys())

@@ -1,28 +1,21 @@
 import { Disposer } from '../base/disposer.ts'
 import { StorageError } from '../base/errors.ts'
 import { onAbort } from '../base/on-abort.ts'
-import type { ConnectionLost } from './connection-lost.ts'
 import { closedConnection, transactionFailure } from './indexeddb-failures.ts'
 import { resultOf } from './indexeddb-request.ts'
 import type { KeyRange, KeySpan, StoreTransaction, StoreValue, Table, TransactionOptions } from './store.ts'
 
-/** How a connection can end. */
-export interface Ending {
-  /** Fires when the browser closes the connection. A transaction begun at that moment gets no event (Chromium 156). */
-  readonly forced: ConnectionLost
-  /** Whether this code closed the connection on purpose. */
-  readonly isDeliberate: () => boolean
-}
-
-/** Runs one transaction. If the browser refuses it without an error of its own, runs it a second time. */
+/**
+ * Runs one transaction. If the browser refuses it without an error of its own, runs it a second time. `isDeliberate`:
+ * whether this code closed the connection on purpose.
+ */
 export async function transact<T>(
   db: IDBDatabase,
-  ending: Ending,
+  isDeliberate: () => boolean,
   options: TransactionOptions,
   body: (tx: StoreTransaction) => T | Promise<T>,
   isFirst = true,
 ): Promise<T> {
-  const { forced, isDeliberate } = ending
   const { signal } = options
   if (signal?.aborted) throw abortedBySignal()
   const tx = begin(db, isDeliberate, options)
@@ -33,7 +26,7 @@ export async function transact<T>(
   }
   const disposer = new Disposer()
   disposer.add(onAbort(signal, () => abort(tx)))
-  const lost = rejectWhenLost(tx, forced, disposer)
+  const lost = rejectWhenLost(tx, disposer)
   const end = endOf(tx)
   try {
     const { handle, writes } = handleOf(tx, fail)
@@ -49,8 +42,9 @@ export async function transact<T>(
     abort(tx)
     await Promise.race([end, lost]).catch(() => {})
     if (signal?.aborted) throw abortedBySignal()
-    // When a browser closes a connection, it may end the transactions before it reports the closing. Wait for the
-    // report, or until a new transaction proves that the connection is open.
+    // When site data is cleared, a browser may end the transactions before it reports that it has closed the connection
+    // (Firefox 153, WebKitGTK 2.50, at times Chromium 156). Wait for the report, or until a new transaction proves that
+    // the connection is open.
     await Promise.race([lost, endOf(begin(db, isDeliberate, nothing))]).catch((cause) => {
       throw closedConnection(!isDeliberate(), cause)
     })
@@ -58,7 +52,7 @@ export async function transact<T>(
     const cause = failure ?? tx.error
     // After a transaction without room, Firefox 153 allows only deletes in the next one. WebKitGTK 2.50 ends the
     // transactions of a page that it moves to the back/forward cache.
-    if (isFirst && isInvalidState(cause)) return transact(db, ending, options, body, false)
+    if (isFirst && isInvalidState(cause)) return transact(db, isDeliberate, options, body, false)
     throw transactionFailure(cause ?? error)
   } finally {
     disposer.dispose()
@@ -70,7 +64,7 @@ const nothing: TransactionOptions = { tables: ['meta'], mode: 'read' }
 
 function begin(
   db: IDBDatabase,
-  isDeliberate: Ending['isDeliberate'],
+  isDeliberate: () => boolean,
   { tables, mode, durability = 'relaxed' }: TransactionOptions,
 ): IDBTransaction {
   try {
@@ -89,9 +83,10 @@ function abort(tx: IDBTransaction): void {
 }
 
 /** Rejects if the browser ends `tx` without an event on it. `disposer` removes the listeners. */
-function rejectWhenLost(tx: IDBTransaction, forced: ConnectionLost, disposer: Disposer): Promise<never> {
+function rejectWhenLost(tx: IDBTransaction, disposer: Disposer): Promise<never> {
   return new Promise((_, reject) => {
-    disposer.add(forced.on(reject))
+    // A transaction begun when the browser closes the connection gets no event (Chromium 156).
+    const onClose = () => reject(closedConnection(true))
     // Firefox 153 ends the transactions of a page that it moves to the back/forward cache, and sends no event.
     const onShow = () => {
       try {
@@ -100,8 +95,12 @@ function rejectWhenLost(tx: IDBTransaction, forced: ConnectionLost, disposer: Di
         if (isInvalidState(error)) reject(closedConnection(true, error))
       }
     }
+    tx.db.addEventListener('close', onClose)
     globalThis.addEventListener?.('pageshow', onShow)
-    disposer.add(() => globalThis.removeEventListener?.('pageshow', onShow))
+    disposer.add(() => {
+      tx.db.removeEventListener('close', onClose)
+      globalThis.removeEventListener?.('pageshow', onShow)
+    })
   })
 }
 
@@ -132,10 +131,6 @@ function handleOf(tx: IDBTransaction, fail: (error: unknown) => void) {
     }
   }
   // All reads are async functions, so that they reject and never throw if the transaction has ended.
-  const keys = async (table: Table, range: KeyRange): Promise<string[]> => {
-    const found = await resultOf(tx.objectStore(table).getAllKeys(queryOf(range), forwardLimit(range)))
-    return found.map(String)
-  }
   const lastKey = async (table: Table, range: KeyRange): Promise<string[]> => {
     const cursor = await resultOf(tx.objectStore(table).openKeyCursor(queryOf(range), 'prev'))
     return cursor ? [String(cursor.key)] : []
@@ -146,9 +141,9 @@ function handleOf(tx: IDBTransaction, fail: (error: unknown) => void) {
     },
     async keys(table, range = {}) {
       if (isEmpty(range)) return []
-      return range.reverse && range.limit === 1
-        ? lastKey(table, range)
-        : inOrder(await keys(table, range), range)
+      if (range.reverse && range.limit === 1) return lastKey(table, range)
+      const found = await resultOf(tx.objectStore(table).getAllKeys(queryOf(range), forwardLimit(range)))
+      return inOrder(found.map(String), range)
     },
     async values(table, range = {}) {
       if (isEmpty(range)) return []

@@ -25,48 +25,42 @@ export interface IndexedDbOptions {
  * each table. Its promises reject with a StorageError; `no_storage` if there is no IndexedDB.
  */
 export function indexedDbStore(options: IndexedDbOptions = {}): Store {
-  const factory = () => factoryOf(options)
   const store: Store = {
     kind: 'durable',
     // All clients of one database belong to one origin.
     shared: (_, environment) => environment,
-    async open(name) {
-      try {
-        return connect(await openDatabase(factory(), name))
-      } catch (error) {
-        throw openFailure(error)
-      }
-    },
+    open: (name) => inIndexedDb(options, async (factory) => connect(await openDatabase(factory, name))),
     names: () => indexedDbNames(options),
-    async destroy(name) {
-      try {
+    destroy: (name) =>
+      inIndexedDb(options, async (factory) => {
         // Applications call `destroy` directly, without the time limits of a client.
         const { clock } = resolveEnvironment()
         // A full disk must not prevent the deletion.
         if (name.startsWith(namePrefix)) await unlessBlocked(clock, markDeleted(store)).catch(() => {})
-        await unlessBlocked(clock, resultOf(factory().deleteDatabase(name)))
-        void removeName(factory(), name)
-      } catch (error) {
-        throw openFailure(error)
-      }
-    },
+        await unlessBlocked(clock, resultOf(factory.deleteDatabase(name)))
+        void removeName(factory, name)
+      }),
   }
   return store
 }
 
 /** Resolves with the names of the databases that stores have made. Rejects with a StorageError. */
-export async function indexedDbNames(options: IndexedDbOptions = {}): Promise<readonly string[]> {
+export function indexedDbNames(options: IndexedDbOptions = {}): Promise<readonly string[]> {
+  return inIndexedDb(options, readNames)
+}
+
+/** Runs `work` with the factory. Rejects with a StorageError. */
+async function inIndexedDb<T>(
+  { indexedDB }: IndexedDbOptions,
+  work: (factory: IDBFactory) => Promise<T>,
+): Promise<T> {
   try {
-    return await readNames(factoryOf(options))
+    const factory = indexedDB ?? globalThis.indexedDB
+    if (!factory) throw noStorage()
+    return await work(factory)
   } catch (error) {
     throw openFailure(error)
   }
-}
-
-function factoryOf({ indexedDB }: IndexedDbOptions): IDBFactory {
-  const found = indexedDB ?? globalThis.indexedDB
-  if (found) return found
-  throw noStorage()
 }
 
 async function openDatabase(factory: IDBFactory, name: string): Promise<IDBDatabase> {
@@ -75,8 +69,7 @@ async function openDatabase(factory: IDBFactory, name: string): Promise<IDBDatab
     for (const table of tables) request.result.createObjectStore(table)
     void addName(factory, name)
   }
-  await resultOf(request)
-  const db = request.result
+  const db = await resultOf(request)
   const missing = tables.find((table) => !db.objectStoreNames.contains(table))
   if (missing === undefined) return db
   db.close()
@@ -88,7 +81,6 @@ async function openDatabase(factory: IDBFactory, name: string): Promise<IDBDatab
 
 function connect(db: IDBDatabase): StoreConnection {
   const loss = new ConnectionLost()
-  const forced = new ConnectionLost()
   let isDeliberate = false
   const close = () => {
     isDeliberate = true
@@ -100,11 +92,9 @@ function connect(db: IDBDatabase): StoreConnection {
     close()
     loss.tell(closedConnection(false))
   })
-  db.addEventListener('close', () => {
-    for (const signal of [forced, loss]) signal.tell(closedConnection(true))
-  })
+  db.addEventListener('close', () => loss.tell(closedConnection(true)))
   return {
-    transaction: (options, body) => transact(db, { forced, isDeliberate: () => isDeliberate }, options, body),
+    transaction: (options, body) => transact(db, () => isDeliberate, options, body),
     close,
     onLost: (listener) => loss.on(listener),
   }

@@ -103,7 +103,7 @@ export const storage: readonly Mutation[] = [
     test: 'test/storage/indexeddb.test.ts',
     name: 'invariant 33: one that may only delete, as after one without room, is begun once more',
     file: 'src/storage/indexeddb-transaction.ts',
-    from: 'if (isFirst && isInvalidState(cause)) return transact(db, ending, options, body, false)',
+    from: 'if (isFirst && isInvalidState(cause)) return transact(db, isDeliberate, options, body, false)',
     to: '',
   },
   {
@@ -111,8 +111,8 @@ export const storage: readonly Mutation[] = [
     test: 'test/storage/indexeddb.test.ts',
     name: 'invariant 34: without IndexedDB it is `no_storage`',
     file: 'src/storage/indexeddb.ts',
-    from: 'if (found) return found',
-    to: 'return found',
+    from: 'if (!factory) throw noStorage()',
+    to: '',
   },
   {
     invariant: 34,
