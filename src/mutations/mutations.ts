@@ -1,7 +1,7 @@
 import type { Commit } from '../base/commit.ts'
 import type { Environment } from '../base/environment.ts'
 import type { ErrorReporter } from '../base/error-reporter.ts'
-import { ClosedError, ConfigurationError, isSyncError } from '../base/errors.ts'
+import { ClosedError, ConfigurationError, isSyncError, StorageError } from '../base/errors.ts'
 import { createIds } from '../base/ids.ts'
 import type { Logger } from '../base/logger.ts'
 import { Timer } from '../base/timer.ts'
@@ -46,6 +46,12 @@ export interface WritesStatus {
   readonly pending: number
   /** The number of transactions that wait in the outbox for a decision. */
   readonly rejected: number
+  /**
+   * The number of transactions that neither the disk nor the server is known to have: they are lost if the page is
+   * closed. Left out if there are none, or if the store keeps nothing on purpose. A transaction that is just being
+   * stored counts.
+   */
+  readonly unstored?: number
   /**
    * A sentence that says why none of the transactions are sent, or not all: the server takes no transactions, or cannot
    * decide about some; they cannot be encoded; there are no credentials; or three requests in a row got lost although
@@ -237,11 +243,20 @@ export class Mutations {
     const { failure, failures } = this.#scheduler
     const isLost = failures > maxLost && state !== 'offline' && isSyncError(failure, 'NetworkError')
     const paused = failure && (isLost || this.#isHeld) ? failure.message : holdReason
+    const unstored = this.#unstored
     return {
       pending,
       rejected,
+      ...(unstored > 0 && { unstored }),
       ...(paused !== undefined && { paused }),
     }
+  }
+
+  /** See `WritesStatus.unstored`. */
+  get #unstored(): number {
+    const { disk } = this.#options
+    if (!disk.isDurable) return 0
+    return disk.isGone || this.#outbox.mayBeLost ? this.unsent.length : this.#outbox.unstored.size
   }
 
   /** Whether nothing is sent until the credentials, the options or the server change. */
@@ -315,6 +330,9 @@ export class Mutations {
     while (await this.#log.settled()) {
       // A write that ended has started another.
     }
+    const lost = this.#unstored
+    const message = `${lost} of the writes are neither stored nor sent, and are lost.`
+    if (lost > 0) this.#options.reporter.error(new StorageError('unavailable', message))
     for (const transaction of this.#outbox.list()) transaction.close()
   }
 

@@ -13,6 +13,8 @@ const maxChars = 256_000
 /** The transactions that the data does not contain yet, in order, and the rejected ones. */
 export class Outbox {
   readonly results = new Results()
+  /** The transactions without a result that were never stored. */
+  readonly unstored = new Set<LocalTransaction>()
   readonly #all = new Map<string, LocalTransaction>()
   /**
    * Whether other clients may have changed stored transactions without a message. Some of these may have to be sent
@@ -54,10 +56,13 @@ export class Outbox {
     return this.#emitter.on('change', listener)
   }
 
-  /** Call when something has changed that subscribers read. `transaction`: its state has changed. */
+  /** Call when something has changed that subscribers read. `transaction`: it has another state, or is stored now. */
   touch(transaction?: LocalTransaction): void {
     this.#isChanged = true
-    if (transaction) this.#changed.add(transaction)
+    if (transaction) {
+      this.#changed.add(transaction)
+      this.#count(transaction)
+    }
     this.#onChange()
   }
 
@@ -116,7 +121,12 @@ export class Outbox {
     this.#byRecord.add(transaction)
     if (transaction.state === 'accepted') this.results.add(transaction, transaction.record.sid)
     if (transaction.state === 'rejected') this.#rejected.add(transaction)
+    this.#count(transaction)
     this.touch()
+  }
+
+  #count(transaction: LocalTransaction): void {
+    this.unstored[transaction.isStored || !hasNoResult(transaction) ? 'delete' : 'add'](transaction)
   }
 
   /** Whether a transaction of this id is or was in the outbox. */
@@ -168,6 +178,7 @@ export class Outbox {
     this.#all.delete(transaction.id)
     this.#rejected.delete(transaction)
     this.#held.delete(transaction)
+    this.unstored.delete(transaction)
     this.#byRecord.remove(transaction)
     this.results.remove(transaction)
     this.touch()

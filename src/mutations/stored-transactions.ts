@@ -209,10 +209,11 @@ export class StoredTransactions {
   }
 
   #kept(transactions: readonly LocalTransaction[], written: OutboxWritten): void {
-    const { optimisticUpdates, acknowledgements } = this.#options
+    const { outbox, optimisticUpdates, acknowledgements } = this.#options
     optimisticUpdates.place(transactions, written)
     for (const transaction of transactions) {
       transaction.dispatch({ type: 'stored' })
+      outbox.touch(transaction)
       const entry = written.refused.get(transaction.id)
       if (entry) acknowledgements.settle(transaction, entry)
     }

@@ -60,6 +60,8 @@ export class Disk {
   readonly data: Data
   /** Stores the transactions, even while the data cannot be stored. */
   readonly outbox: OutboxDisk
+  /** Whether what is stored is to survive the end of the process. */
+  readonly isDurable: boolean
   readonly #listener: DiskListener
   readonly #connection: Connection
   readonly #checkpointer: Checkpointer
@@ -78,6 +80,7 @@ export class Disk {
     const { clock } = options
     const report = () => this.#report()
     this.#listener = listener
+    this.isDurable = options.store?.kind === 'durable'
     this.#connection = new Connection({
       ...options,
       listener: { attached: (found) => this.#attached(found), changed: report },
@@ -174,10 +177,13 @@ export class Disk {
     const worst = this.#worst
     // `fenced` is no failure: this client stops leading, and follows.
     const failure = worst?.code === 'fenced' ? undefined : worst
-    // Another tab has deleted the database: nothing is stored until the page is loaded again.
-    const isGone = failure?.code === 'closed' && !failure.retryable
-    const kind = isGone || this.#refused ? 'memory' : this.kind
+    const kind = this.isGone || this.#refused ? 'memory' : this.kind
     return failure ? { kind, reason: failure.message } : { kind }
+  }
+
+  /** Whether another tab has deleted the database: nothing is stored until the page is loaded again. */
+  get isGone(): boolean {
+    return this.#worst?.code === 'closed' && !this.#worst.retryable
   }
 
   get kind(): StorageStatus['kind'] {
