@@ -359,7 +359,7 @@ export class LocalCopy {
       this.disk.resume()
       const ops = framesOf(delta, () => false)
       const owesRepair = broken.length > 0 || entry?.owesRepair
-      const ends = this.#options.acknowledgements.toEnd
+      const ends = this.#options.acknowledgements.takeEnds()
       this.disk.record({ since, sid, ops, epoch, owesRepair, ends })
     } else this.#continue(since)
   }

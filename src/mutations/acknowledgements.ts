@@ -83,6 +83,8 @@ export class Acknowledgements implements SenderListener {
   readonly #named = new WeakSet<LocalTransaction>()
   /** Records of transactions that the data contains and that have not ended on the disk, by id. */
   readonly #toEnd = new Map<string, OutboxRecord>()
+  /** The ids of the transactions whose ends a recorded delta carries. */
+  readonly #carried = new Set<string>()
 
   constructor(options: AcknowledgementsOptions) {
     this.#options = options
@@ -101,12 +103,9 @@ export class Acknowledgements implements SenderListener {
     await this.#storeNow()
   }
 
-  /**
-   * The ends, still to be stored, of the transactions that the data contains. Leaves out transactions whose key on the
-   * disk is not certain.
-   */
-  get toEnd(): readonly OutboxEnd[] {
-    return endsOf(this.#toEnd.values())
+  /** The ids of the transactions that the data contains and that have not ended on the disk. */
+  get toEnd(): Iterable<string> {
+    return this.#toEnd.keys()
   }
 
   /**
@@ -124,11 +123,21 @@ export class Acknowledgements implements SenderListener {
     )
   }
 
-  /** The value that {@link toEnd} will have after a call of {@link change} with the same arguments. */
+  /**
+   * The ends to store with data at `sid`. `results`: as for {@link change}. Each end is returned once, unless it is not
+   * stored then. Leaves out transactions whose key on the disk is not certain.
+   */
   endsAt(sid: number, results: number): readonly OutboxEnd[] {
     const { outbox } = this.#options
     const shown = outbox.mayBeLost ? [] : outbox.shownAt(sid, results)
-    return [...this.toEnd, ...endsOf(shown.map(({ record }) => record))]
+    return this.takeEnds(shown.map(({ record }) => record))
+  }
+
+  /** The ends to store with data that is shown, and those of `shown`, as {@link endsAt} does. */
+  takeEnds(shown: readonly OutboxRecord[] = []): readonly OutboxEnd[] {
+    const ends = endsOf([...this.#toEnd.values(), ...shown]).filter(({ id }) => !this.#carried.has(id))
+    for (const { id } of ends) this.#carried.add(id)
+    return ends
   }
 
   /**
@@ -386,7 +395,10 @@ export class Acknowledgements implements SenderListener {
 
   /** The ends of transactions are stored. */
   ended(ends: readonly OutboxEntry[]): void {
-    for (const { id } of ends) this.#toEnd.delete(id)
+    for (const { id } of ends) {
+      this.#toEnd.delete(id)
+      this.#carried.delete(id)
+    }
   }
 
   /**
@@ -411,6 +423,8 @@ export class Acknowledgements implements SenderListener {
       () => disk.leads,
       () => false,
     )
+    // Those that a delta carried are stored by now, or are not.
+    this.#carried.clear()
     const update = [...this.#toStore].map(({ record }) => record)
     this.#toStore.clear()
     const end = canEnd ? [...this.#toEnd.values()].map((record) => endOf(record, 'synced')) : []

@@ -350,7 +350,7 @@ export class Mutations {
   /** The ids of the transactions that the server has accepted and the disk may still have. */
   get accepted(): readonly string[] {
     const accepted = this.#outbox.list().filter(({ state }) => state === 'accepted')
-    return [...accepted.map(({ id }) => id), ...this.acknowledgements.toEnd.map(({ id }) => id)]
+    return [...accepted.map(({ id }) => id), ...this.acknowledgements.toEnd]
   }
 
   /**

@@ -3,12 +3,15 @@ import type { RejectedError } from '../base/errors.ts'
 import { nextKey } from '../persistence/outbox.ts'
 import { noFields } from '../protocol/json.ts'
 import type { TxCodec, TxOp, WireTransaction } from '../protocol/tx.ts'
-import { additionsOf, ByRecord } from './by-record.ts'
+import { ByRecord } from './by-record.ts'
 import { Results } from './results.ts'
 import type { LocalTransaction } from './transaction.ts'
 
 /** The approximate maximum size of a request, in characters. */
 const maxChars = 256_000
+
+/** The maximum number of ids of ended transactions that stay known. Half of them are more than the ends that the disk keeps. */
+const maxKnown = 8_000
 
 /** The transactions that the data does not contain yet, in order, and the rejected ones. */
 export class Outbox {
@@ -116,6 +119,7 @@ export class Outbox {
 
   #add(transaction: LocalTransaction): void {
     this.#all.set(transaction.id, transaction)
+    this.#forgetOld()
     if (placeOf(transaction) > this.#highest) this.#highest = placeOf(transaction)
     this.#known.add(transaction.id)
     this.#byRecord.add(transaction)
@@ -134,9 +138,11 @@ export class Outbox {
     return this.#known.has(id)
   }
 
-  /** Forgets the ids that are neither in the outbox nor in `stored`, which has the ids of all entries on the disk. */
-  forgetAllBut(stored: ReadonlyMap<string, unknown>): void {
-    for (const id of this.#known) if (!stored.has(id) && !this.#all.has(id)) this.#known.delete(id)
+  /** Forgets ids that have been known for long: the disk does not keep the ends of these transactions any more. */
+  #forgetOld(): void {
+    if (this.#known.size < this.#all.size + maxKnown) return
+    const ended = [...this.#known].filter((id) => !this.#all.has(id))
+    for (const id of ended.slice(0, maxKnown / 2)) this.#known.delete(id)
   }
 
   /** The highest key on the disk that this client knows of; `undefined` until it has read the disk. */
@@ -168,8 +174,11 @@ export class Outbox {
     const moved = [...new Set([...existing, ...added])].filter((one) => placeOf(one) >= first).sort(inOrder)
     for (const transaction of moved) {
       const isKnown = this.#all.delete(transaction.id)
-      if (isKnown) this.#all.set(transaction.id, transaction)
-      else this.#add(transaction)
+      if (isKnown) {
+        this.#all.set(transaction.id, transaction)
+        this.#byRecord.remove(transaction)
+        this.#byRecord.add(transaction)
+      } else this.#add(transaction)
     }
     return moved
   }
@@ -186,10 +195,7 @@ export class Outbox {
 
   /** The ids of pending transactions that the conditional `ops` build on. */
   basesOf(ops: readonly TxOp[]): readonly string[] {
-    return this.#byRecord.pendingOn(
-      ops.filter(({ unchangedSince }) => unchangedSince !== undefined),
-      (record) => record.ops,
-    )
+    return this.#byRecord.changing(ops.filter(({ unchangedSince }) => unchangedSince !== undefined))
   }
 
   /**
@@ -197,10 +203,7 @@ export class Outbox {
    * such record.
    */
   inserting(ops: readonly TxOp[]): readonly string[] {
-    return this.#byRecord.pendingOn(
-      ops.filter(({ op }) => op !== 'i'),
-      additionsOf,
-    )
+    return this.#byRecord.adding(ops.filter(({ op }) => op !== 'i'))
   }
 
   /**
@@ -276,7 +279,8 @@ export class Outbox {
 
   /** Whether the server may have a pending transaction that changes the record of `key`. */
   isAwaited(key: string): boolean {
-    return this.#byRecord.at(key).some(({ wasSent, state }) => wasSent && state !== 'rejected')
+    for (const { wasSent, state } of this.#byRecord.at(key)) if (wasSent && state !== 'rejected') return true
+    return false
   }
 
   /** `transaction` and, in order, all transactions without a result that require it, directly or not. */
@@ -306,8 +310,8 @@ export class Outbox {
   #isCovered(transaction: LocalTransaction, gone: ReadonlySet<LocalTransaction>): boolean {
     for (const op of transaction.record.ops) {
       for (const other of this.#byRecord.of(op)) {
-        const isEarlier = placeOf(other) < placeOf(transaction)
-        if (isEarlier && other.wasSent && other.state !== 'rejected' && !gone.has(other)) return true
+        if (other === transaction) break
+        if (other.wasSent && other.state !== 'rejected' && !gone.has(other)) return true
       }
     }
     return false

@@ -8,7 +8,6 @@ import type { LocalTransaction } from './transaction.ts'
 /** A confirmed frame, and its record before and after it. */
 interface SeenFrame {
   readonly frame: DeltaFrame
-  readonly key: string
   readonly before: WireRow | undefined
   readonly after: WireRow | undefined
 }
@@ -18,7 +17,8 @@ interface SeenFrame {
  * name it, and which may arrive before its result.
  */
 export class OwnFrames {
-  #seen: SeenFrame[] = []
+  /** By the key of the record, in order. */
+  readonly #seen = new Map<string, SeenFrame[]>()
   #unknownTo = Number.NEGATIVE_INFINITY
   #hasTx = false
   #areRows = false
@@ -40,7 +40,7 @@ export class OwnFrames {
 
   /** The data was replaced by that of the position `sid`. */
   lose(sid: number, isOtherHistory = false): void {
-    this.#seen = []
+    this.#seen.clear()
     this.#unknownTo = sid
     if (isOtherHistory) this.#hasTx = false
   }
@@ -56,7 +56,7 @@ export class OwnFrames {
   ): void {
     this.#hasTx ||= frames.some(({ tx }) => tx !== undefined)
     this.#areRows ||= kind === 'row'
-    this.#seen = this.#seen.filter(({ key }) => isAwaited(key))
+    for (const key of this.#seen.keys()) if (!isAwaited(key)) this.#seen.delete(key)
     if (kind === 'row' && confirmed.length > 0) {
       this.lose(sid)
       return
@@ -68,7 +68,11 @@ export class OwnFrames {
       const before = now.has(key) ? now.get(key) : rows.of(frame.t).get(frame.id)
       const after = applyOp(before, frame)
       now.set(key, after)
-      this.#seen.push({ frame, key, before, after })
+      const seen = this.#seen.get(key) ?? []
+      this.#seen.set(key, seen)
+      // Frames that name their transactions matter only as the last of the record.
+      if (frame.tx !== undefined && seen.at(-1)?.frame.tx !== undefined) seen.pop()
+      seen.push({ frame, before, after })
     }
   }
 
@@ -83,7 +87,7 @@ export class OwnFrames {
     v: number | undefined,
   ): boolean {
     const isOwn = (at: number | undefined) => at !== undefined && at > sid - ops.length && at <= sid
-    const { frame } = this.#seen.findLast((seen) => seen.key === key) ?? {}
+    const { frame } = this.#seen.get(key)?.at(-1) ?? {}
     if (frame) return frame.tx === id || (frame.tx === undefined && isOwn(frame.sid))
     return sid === this.#unknownTo || isOwn(v) || (v === 1 && opsOn(ops, key).some(({ op }) => op === 'i'))
   }
@@ -96,15 +100,17 @@ export class OwnFrames {
     const left = new Map<string, number>()
     for (const { t, id } of sent) left.set(rowKey(t, id), (left.get(rowKey(t, id)) ?? 0) + 1)
     const effects = new Map<string, Effect>()
-    for (const { frame, key, before, after } of [...this.#seen].reverse()) {
+    const own = [...left.keys()].flatMap((key) => this.#seen.get(key) ?? [])
+    for (const { frame, before, after } of own.sort((a, b) => b.frame.sid - a.frame.sid)) {
+      const key = rowKey(frame.t, frame.id)
       const count = left.get(key) ?? 0
       if (count === 0 || frame.tx !== undefined || frame.sid > sid) continue
       if (effects.size === 0 && frame.sid < sid) return undefined
       left.set(key, count - 1)
       const { t, id } = frame
       const { mine } = effects.get(key) ?? { mine: after?.p }
-      const own = opsOn(ops, key)
-      effects.set(key, { t, id, base: before?.p, mine, isBaseWhole: true, isMineWhole: true, ops: own })
+      const written = opsOn(ops, key)
+      effects.set(key, { t, id, base: before?.p, mine, isBaseWhole: true, isMineWhole: true, ops: written })
     }
     return effects.size > 0 ? [...effects.values()] : undefined
   }

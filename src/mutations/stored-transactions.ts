@@ -118,7 +118,6 @@ export class StoredTransactions {
     const entries = new Map([...ends, ...records].map((entry) => [entry.id, entry]))
     const position = here.every(({ id }) => entries.has(id)) ? undefined : await disk.data.position()
     this.#found(stored)
-    outbox.forgetAllBut(entries)
     const isComplete = unreadable.length === 0 && !wasLost && !outbox.mayBeLost
     for (const transaction of here) {
       const { id } = transaction

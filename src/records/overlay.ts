@@ -1,4 +1,5 @@
 import { type RowChange, type RowSource, type RowsOfType, reuse } from '../protocol/fold.ts'
+import { jsonEqual } from '../protocol/json.ts'
 import { applyTxOp } from '../protocol/remaining-op.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
@@ -28,7 +29,10 @@ interface Covered {
   confirmed: WireRow | undefined
   /** The ops on the record, in the order of the transactions. */
   layers: Layer[]
+  /** `base` with all layers applied. */
   shown: WireRow | undefined
+  /** The row below the layers of `shown`. `null`: a layer above the lowest one was removed. */
+  base: WireRow | undefined | null
 }
 
 /**
@@ -85,7 +89,7 @@ export class Overlay {
     })
     for (const tx of remove) {
       for (const covered of this.#touched.get(tx) ?? []) {
-        covered.layers = covered.layers.filter((layer) => layer.tx !== tx)
+        removeFrom(covered, tx)
         if (!changed.has(covered)) changed.set(covered, undefined)
       }
       this.#touched.delete(tx)
@@ -132,17 +136,34 @@ export class Overlay {
     if (known) return known
     // No transaction changes this record yet, so the shown row is the confirmed row.
     const row = shown.of(t).get(id)
-    const covered: Covered = { t, id, confirmed: row, layers: [], shown: row }
+    const covered: Covered = { t, id, confirmed: row, layers: [], shown: row, base: row }
     byId.set(id, covered)
     return covered
   }
 
   #show(covered: Covered): RowChange {
-    const { t, id, confirmed, layers, shown } = covered
+    const { t, id, confirmed, layers, shown, base } = covered
     if (layers.length === 0) this.#covered.get(t)?.delete(id)
-    const row = layers.reduce((row, { op }) => applyTxOp(row, op), confirmed)
+    // The server has made of the record what the removed layers had made of it. There may be thousands above them.
+    const isKept = base && confirmed && base.v === shown?.v && jsonEqual(base.p, confirmed.p)
+    const row = isKept
+      ? shown && { ...shown, v: confirmed.v }
+      : layers.reduce((row, { op }) => applyTxOp(row, op), confirmed)
+    covered.base = confirmed
     return changeOf(covered, shown, row)
   }
+}
+
+/** Removes the layers of `tx`. Usually they are the lowest: the server has carried them out first. */
+function removeFrom(covered: Covered, tx: string): void {
+  const { layers } = covered
+  for (let [first] = layers; first?.tx === tx; [first] = layers) {
+    if (covered.base !== null) covered.base = applyTxOp(covered.base, first.op)
+    layers.shift()
+  }
+  const rest = layers.filter((layer) => layer.tx !== tx)
+  if (rest.length < layers.length) covered.base = null
+  covered.layers = rest
 }
 
 /** Records `row` as the shown row. Keeps `before` if both are equal. */

@@ -4,6 +4,24 @@ import { LocalTransaction, type TransactionHost } from '../../src/mutations/tran
 import type { TxOp } from '../../src/protocol/tx.ts'
 import { countedOps } from '../support/counted-ops.ts'
 
+/** Updates of one record, and how often one of them was looked at. */
+function countedUpdates(length: number) {
+  let reads = 0
+  const ops = Array.from(
+    { length },
+    (_, n): TxOp => ({
+      get op() {
+        reads += 1
+        return 'u' as const
+      },
+      t: 'Note',
+      id: '1',
+      p: { n },
+    }),
+  )
+  return { ops, reads: () => reads }
+}
+
 const host: TransactionHost = {
   records: () => [],
   undo: async () => undefined,
@@ -25,6 +43,19 @@ function queued(id: string, ops: readonly TxOp[] = []): LocalTransaction {
   } as const
   return new LocalTransaction(record, { name: 'queued' }, host)
 }
+
+test('what an update requires is found without looking at all updates of its record', () => {
+  const outbox = new Outbox(
+    () => {},
+    () => {},
+  )
+  const insert = queued('0', [{ op: 'i', t: 'Note', id: '1', p: {} }])
+  const { ops, reads } = countedUpdates(1_000)
+  outbox.insert([insert, ...ops.map((op, n) => queued(`${n + 1}`, [op]))])
+  const before = reads()
+  for (const op of ops) expect(outbox.inserting([op])).toEqual(['0'])
+  expect(reads() - before).toBeLessThan(10_000)
+})
 
 test('what ops build on is found by their number, and not by its square', () => {
   const outbox = new Outbox(

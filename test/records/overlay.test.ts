@@ -37,6 +37,34 @@ function replicaOf(confirmed: Fields | undefined) {
   }
 }
 
+/** Updates of one record, and how often one of them was looked at. */
+function countedUpdates(length: number) {
+  let reads = 0
+  const ops = Array.from(
+    { length },
+    (_, a): TxOp => ({
+      get op() {
+        reads += 1
+        return 'u' as const
+      },
+      t: 'T',
+      id: '1',
+      p: { a },
+    }),
+  )
+  return { ops, reads: () => reads }
+}
+
+test('a thousand pending ops on one record are confirmed one by one without applying the others again', () => {
+  const { replica, lay, confirm, shown } = replicaOf({ a: -1 })
+  const { ops, reads } = countedUpdates(1_000)
+  for (const [n, op] of ops.entries()) lay(`${n}`, op)
+  for (const n of ops.keys()) confirm({ a: n, b: 1 }, `${n}`)
+  expect(shown()).toEqual({ a: 999, b: 1 })
+  expect(replica.confirmed('T', '1')?.p).toEqual({ a: 999, b: 1 })
+  expect(reads()).toBeLessThan(20_000)
+})
+
 describe('a pending op', () => {
   test('notifies a query once, and only of changes', () => {
     const { lay, confirm, seen, replica } = replicaOf({ a: 1 })
