@@ -104,7 +104,7 @@ test('a write that a disk never answers counts', async () => {
 test('once the database is deleted, writes count that were on the disk', async () => {
   const { clock, store, add, unstored } = await onDisk()
   await clock.until(add().durable)
-  for (const name of await store.names()) await store.destroy(name)
+  for (const name of (await store.names?.()) ?? []) await store.destroy(name)
   await clock.advance(60_000)
   expect(unstored()).toBe(1)
 })
