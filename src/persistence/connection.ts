@@ -104,7 +104,7 @@ export class Connection {
   #isClosed = false
   /** Whether the browser has closed the database by itself, and may have emptied it. */
   #isLost = false
-  /** Something has deleted the database on purpose, or opened a newer version of it. It is never opened again. */
+  /** Or something has opened a newer version of it. */
   #isGone = false
 
   constructor(options: ConnectionOptions) {
@@ -124,6 +124,11 @@ export class Connection {
   /** Whether this client has attached at least once. */
   get isOpen(): boolean {
     return this.#isOpen
+  }
+
+  /** Whether the database was deleted on purpose. It is not opened again. */
+  get isGone(): boolean {
+    return this.#isGone
   }
 
   /** Why no database is open; `undefined` if one is open. */

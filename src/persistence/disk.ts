@@ -183,7 +183,7 @@ export class Disk {
 
   /** Whether another tab has deleted the database: nothing is stored until the page is loaded again. */
   get isGone(): boolean {
-    return this.#worst?.code === 'closed' && !this.#worst.retryable
+    return this.#connection.isGone
   }
 
   get kind(): StorageStatus['kind'] {

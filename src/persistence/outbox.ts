@@ -287,7 +287,8 @@ export function openOutbox(connection: Connection, caller: Caller): OutboxStore 
     })
   return {
     read: async (after) => {
-      if (!connection.isOpen) return { records: [], ends: [], failed: [], unreadable: [], last: '' }
+      const isThere = connection.isOpen && !connection.isGone
+      if (!isThere) return { records: [], ends: [], failed: [], unreadable: [], last: '' }
       const stored = await transact({ ...writing, mode: 'read' }, (tx) =>
         readOutbox(tx, connection.life, after),
       )

@@ -30,6 +30,28 @@ describe('an outbox on disk', () => {
     expect(notes(client)).toEqual({ 1: { n: 1 }, 2: {} })
   })
 
+  test('that was deleted before it could be read does not keep later writes from being sent', async () => {
+    let name = ''
+    const inner = memoryStore()
+    const store = watching(
+      {
+        ...inner,
+        open: (opened) => {
+          name = opened
+          return inner.open(opened)
+        },
+      },
+      ({ tables, mode }) => {
+        if (tables.includes('outbox') && mode === 'read') throw unreadable()
+      },
+    )
+    const { backend, client } = await inStep({}, { store })
+    await store.destroy(name)
+    const tx = client.mutate((m) => m.insert('Note', { id: '1' }))
+    await backend.clock.until(tx.synced)
+    expect(backend.received).toEqual([tx.id])
+  })
+
   test('that cannot be read at first contains later writes once, with their results', async () => {
     const is = { failing: true }
     const store = watching(memoryStore(), ({ tables, mode }) => {
