@@ -9,6 +9,7 @@ import {
   openSqlLog,
   type SyncServiceOptions,
 } from '../../src/server/index.ts'
+import { onKeptPGlite } from '../support/kept-pglite.ts'
 import type { Postgres } from '../support/postgres.ts'
 
 export const kinds = ['PGlite', 'PostgreSQL'] as const
@@ -90,7 +91,7 @@ export async function openTeam(kind: Kind, options: TeamOptions): Promise<Team> 
   names += 1
   const name = `${options.name}_${names}`
   const address = kind === 'PGlite' ? 'memory:' : await postgres.database(name)
-  const log = await openSqlLog(address, { tables, logger: silentLogger, ...options.log })
+  const log = await onKeptPGlite(() => openSqlLog(address, { tables, logger: silentLogger, ...options.log }))
   const run: Team['run'] = async (...statements) => {
     let last: Awaited<ReturnType<Team['run']>> = []
     for (const statement of statements) {
