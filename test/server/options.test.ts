@@ -118,11 +118,14 @@ test('each limit has the default that the reference states', () => {
     ...{ heartbeatMs, recheckMs, maxBufferedBytes },
     ...{ maxBodyBytes, maxTransactions, maxOps, maxRecordBytes },
   }
-  const reference = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8')
+  const read = (name: string) => readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8')
+  const [reference, deployment] = [read('api'), read('deployment')]
   const stated = Object.keys(limits).map((option) => {
-    const [, value = ''] =
-      new RegExp(`^\\| \`${option}\` \\| [^|]+ \\| ([\\d ]+) \\|`, 'm').exec(reference) ?? []
-    return [option, Number(value.replaceAll(' ', ''))]
+    const [, value = '', unit] =
+      new RegExp(`^\\| \`${option}\` \\| [^|]+ \\| ([\\d ]+) \\|`, 'm').exec(reference) ??
+      new RegExp(`^\\| [^|]+ \\| ([\\d ]+?)( MiB)? \\| \`${option}\``, 'm').exec(deployment) ??
+      []
+    return [option, Number(value.replaceAll(' ', '')) * (unit ? 1_048_576 : 1)]
   })
   expect(Object.fromEntries(stated)).toEqual(limits)
 })
