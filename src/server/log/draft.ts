@@ -4,15 +4,15 @@ import type { TxOp } from '../../protocol/tx.ts'
 import { Copies } from './copies.ts'
 import type { ReadRecord, RecordKey, Ruling, StoredRecord } from './log.ts'
 import { remainingOps } from './remaining-ops.ts'
-import { asStored, type RemovedRecord, refuseUnknown, restored } from './removed-record.ts'
+import { asStored, type Removal, refuseUnknown, restored } from './removed-record.ts'
 
 /** The state of an op's record before any of the ops. */
 export interface RecordBefore {
   readonly record: StoredRecord | undefined
   /** Whether the record has changed since the op's `unchangedSince`. */
   readonly changed: boolean
-  /** The record that the op `restores`, as it was before the transaction that removed it. */
-  readonly removed?: RemovedRecord | undefined
+  /** What the log knows of the removal that the op undoes, if it `restores` a record. */
+  readonly removed?: Removal
 }
 
 /**
@@ -55,7 +55,8 @@ export function remainingWith(
     ops,
     befores.map(({ record }) => record),
     owners,
-  )
+    // Somebody has removed the record since: nothing is left to bring back.
+  ).map((op, index) => (befores[index]?.removed === 'changed' ? undefined : op))
   for (const [index, op] of left.entries()) if (op) refuseUnknown(op, befores[index]?.removed)
   return {
     ops: left.filter((op) => op !== undefined),

@@ -36,7 +36,7 @@ import type {
   Verdict,
 } from './log.ts'
 import { isReceivedBy } from './received.ts'
-import { type RemovedRecord, readWithRemoved } from './removed-record.ts'
+import { maxSince, type Removal, type RemovedRecord, readWithRemoved } from './removed-record.ts'
 import {
   checkRetention,
   forgetEveryMs,
@@ -277,11 +277,14 @@ export class MemoryLog implements Log {
     return remainingWith(ops, befores, transaction?.owners)
   }
 
-  /** The record that `op` restores, if its removal is the last change of the record. */
-  #removedBy(transaction: ClientTransaction, op: TxOp): RemovedRecord | undefined {
+  /** What is known of the removal that `op` undoes. */
+  #removedBy(transaction: ClientTransaction, op: TxOp): Removal {
     if (op.op !== 'i' || op.restores === undefined) return undefined
-    const last = this.#entriesOf.get(rowKey(op.t, op.id))?.at(-1)
-    return last?.by === verdictKey(transaction, op.restores) ? last.removed : undefined
+    const removal = verdictKey(transaction, op.restores)
+    const newest = this.#entriesOf.get(rowKey(op.t, op.id))?.slice(-maxSince) ?? []
+    const last = newest.at(-1)
+    if (last?.by === removal) return last.removed
+    return newest.some(({ by, removed }) => by === removal && removed) ? 'changed' : undefined
   }
 
   #draft(

@@ -8,13 +8,7 @@ import { decideOn, type StoredVerdict } from '../log/decide-on.ts'
 import { type Draft, draft, hasChanged } from '../log/draft.ts'
 import type { ReadRecord, Ruling, StoredRecord, WriteResult } from '../log/log.ts'
 import { remainingOps } from '../log/remaining-ops.ts'
-import {
-  asStored,
-  type RemovedRecord,
-  readWithRemoved,
-  refuseUnknown,
-  restored,
-} from '../log/removed-record.ts'
+import { asStored, type Removal, readWithRemoved, refuseUnknown, restored } from '../log/removed-record.ts'
 import { RuleFailure, type RuleRunner } from '../log/rules.ts'
 import { changeChecksOf, changesFound, changesOf, type FoundChange } from '../log/sql/changes.ts'
 import type { Db, SqlDatabase } from '../log/sql/database.ts'
@@ -174,7 +168,7 @@ class Attempt {
   /** The records outside of attached tables that the rules have read, with the sid of each. */
   readonly #read = new Map<string, { readonly t: string; readonly id: string; readonly sid: number }>()
   /** The records that the ops restore, by their keys. */
-  #removed: ReadonlyMap<string, RemovedRecord> = new Map()
+  #removed: ReadonlyMap<string, Removal> = new Map()
   #locked: Locked | undefined
   #stored: Omit<GroupResult, 'verdicts'> | undefined
   #own = 0
@@ -195,9 +189,11 @@ class Attempt {
   async run(): Promise<Draft> {
     const { judge, transaction } = this.#write
     const { rules } = transaction ?? {}
-    const left = await this.#left()
+    const remaining = await this.#left()
+    await this.#readRemoved(remaining.map(({ op }) => op))
+    // Somebody has removed the record since: nothing is left to bring back.
+    const left = remaining.filter(({ op }) => this.#removedOf(op) !== 'changed')
     const ops = left.map(({ op }) => op)
-    await this.#readRemoved(ops)
     if (!rules) return this.#apply(left, { judge }, this.#reader)
     const readAll = readWithRemoved(this.#reader, ops, (op) => this.#removedOf(op))
     return this.#options.runner.run(readAll, async (read) => this.#apply(left, await rules(read, ops), read))
@@ -212,7 +208,7 @@ class Attempt {
     for (const op of ops) refuseUnknown(op, this.#removedOf(op))
   }
 
-  #removedOf(op: TxOp): RemovedRecord | undefined {
+  #removedOf(op: TxOp): Removal {
     return op.op === 'i' && op.restores !== undefined ? this.#removed.get(rowKey(op.t, op.id)) : undefined
   }
 

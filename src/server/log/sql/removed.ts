@@ -1,15 +1,19 @@
 import { sql } from 'kysely'
 import { rowKey } from '../../../protocol/fold.ts'
-import type { RemovedRecord } from '../removed-record.ts'
+import type { Payload } from '../../../protocol/json.ts'
+import { maxSince, type Removal } from '../removed-record.ts'
 import type { Db } from './database.ts'
 import type { Write } from './group.ts'
 import { maxBytes, storedAtOnce } from './records.ts'
 
-type RemovedRecords = ReadonlyMap<string, RemovedRecord>
+type RemovedRecords = ReadonlyMap<string, Removal>
 
-interface FoundRemoval extends RemovedRecord {
+interface FoundRemoval {
   readonly n: number
-  readonly bytes: number
+  readonly owner: string
+  /** `null` if the record has changed since. */
+  readonly p: Payload | null
+  readonly bytes: number | null
 }
 
 export function isRestoring({ ops, transaction }: Write): boolean {
@@ -17,11 +21,11 @@ export function isRestoring({ ops, transaction }: Write): boolean {
 }
 
 /**
- * The records that the ops of `write` restore, by their keys. A record is found if its last change is its removal by the
- * named transaction of the caller. `undefined` if they are too long together.
+ * What is known of the removals that the ops of `write` undo, by the keys of their records. A record is found if its last
+ * change is its removal by the named transaction of the caller. `undefined` if they are too long together.
  */
 export async function readRemoved(db: Db, write: Write | undefined): Promise<RemovedRecords | undefined> {
-  const removed = new Map<string, RemovedRecord>()
+  const removed = new Map<string, Removal>()
   if (!write || !isRestoring(write)) return removed
   const { ops, transaction } = write
   const keys = ops.flatMap((op, n) =>
@@ -32,18 +36,22 @@ export async function readRemoved(db: Db, write: Write | undefined): Promise<Rem
     // Stored records may be compressed, so each statement reads few bytes of them.
     const { rows } = await sql<FoundRemoval>`
       select f.n, f.owner, f.removed as p, octet_length(f.removed::text) as bytes from (
-        select k.n, l.owner, l.removed, coalesce(sum(pg_column_size(l.removed))
+        select k.n, l.owner, case when l.is_last then l.removed end as removed, coalesce(sum(pg_column_size(case when l.is_last then l.removed end))
           over (order by k.n rows between unbounded preceding and 1 preceding), 0) as before
         from json_to_recordset(${JSON.stringify(keys)}::json) as k(n int, t text, id text, tx text)
         cross join lateral (
-          select owner, caller, tx, removed from instep_log l where l.t = k.t and l.id = k.id order by sid desc limit 1
+          select owner, caller, tx, removed, row_number() over (order by sid desc) = 1 as is_last from (
+            select sid, owner, caller, tx, removed from instep_log l where l.t = k.t and l.id = k.id order by sid desc limit ${sql.lit(maxSince)}
+          ) newest
         ) l
         where k.n > ${after}::int and l.caller = ${transaction?.caller ?? null} and l.tx = k.tx and l.removed is not null
       ) f where f.before < ${sql.lit(storedAtOnce)} order by f.n`.execute(db)
     for (const { n, owner, p, bytes } of rows) {
       const op = ops[n]
-      if (op) removed.set(rowKey(op.t, op.id), { owner, p })
-      total += bytes
+      const key = op && rowKey(op.t, op.id)
+      // One transaction may have removed a record twice.
+      if (key !== undefined && (p || !removed.has(key))) removed.set(key, p ? { owner, p } : 'changed')
+      total += bytes ?? 0
       after = n
     }
     if (total > maxBytes) return undefined
