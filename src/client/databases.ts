@@ -32,8 +32,9 @@ export async function listDatabases(options: IndexedDbOptions = {}): Promise<rea
 
 /**
  * Deletes a database, with all that is unsent. To remove the data of the user who is signed in, call `logout` instead.
- * Tabs that have the database open go on in memory until they are loaded again, and send what is written there. Rejects with a StorageError; of code `blocked` if a tab, such as a frozen one, does not
- * release the database within 10 s. The database is then deleted as soon as the tab releases it.
+ * Tabs that have the database open go on in memory until they are loaded again, and send what is written there. Rejects
+ * with a StorageError; of code `blocked` if a tab, such as a frozen one, does not release the database within 10 s. The
+ * database is then deleted as soon as the tab releases it.
  */
 export function deleteDatabase(name: string, options: IndexedDbOptions = {}): Promise<void> {
   return indexedDbStore(options).destroy(name)

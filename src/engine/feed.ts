@@ -101,7 +101,7 @@ export class Feed {
   /** Call when a fetch begins. The disk is read then, so the owner of stored data is known. */
   began(): void {
     this.#began = true
-    this.#isOtherUsers()
+    this.#ignoreOtherUser()
   }
 
   /** Call when the result of a fetch has been applied. */
@@ -123,8 +123,8 @@ export class Feed {
     this.#enter('closed')
   }
 
-  /** Whether the hello is for another user than the owner of the data. Its source is then ignored. */
-  #isOtherUsers(): boolean {
+  /** Ignores the source if its hello is for another user than the owner of the data. Returns whether it does. */
+  #ignoreOtherUser(): boolean {
     const isOther = this.#options.copy.callerCheck.isOther(this.#hello?.caller)
     if (isOther) this.#enter('other-user')
     return isOther
@@ -161,7 +161,7 @@ export class Feed {
     switch (push.kind) {
       case 'hello':
         this.#hello = push.hello
-        if (this.#began && this.#isOtherUsers()) {
+        if (this.#began && this.#ignoreOtherUser()) {
           // The response to a fetch shows whether the current credentials belong to another user, too.
           listener.fetchNeeded('want')
           return

@@ -423,7 +423,7 @@ export class Acknowledgements implements SenderListener {
       () => disk.leads,
       () => false,
     )
-    // Those that a delta carried are stored by now, or are not.
+    // Every delta recorded before has been stored or has failed: what is left has to be stored again.
     this.#carried.clear()
     const update = [...this.#toStore].map(({ record }) => record)
     this.#toStore.clear()

@@ -331,7 +331,7 @@ export class Mutations {
       // A write that ended has started another.
     }
     const lost = this.#unstored
-    const message = `${lost} of the writes are neither stored nor sent, and are lost.`
+    const message = `Writes that neither the disk nor the server has confirmed: ${lost}.`
     if (lost > 0) this.#options.reporter.error(new StorageError('unavailable', message))
     for (const transaction of this.#outbox.list()) transaction.close()
   }

@@ -129,8 +129,10 @@ export class Outbox {
     this.touch()
   }
 
+  /** Call when the transaction may have been stored, or may have got a result. */
   #count(transaction: LocalTransaction): void {
-    this.unstored[transaction.isStored || !hasNoResult(transaction) ? 'delete' : 'add'](transaction)
+    if (hasNoResult(transaction) && !transaction.isStored) this.unstored.add(transaction)
+    else this.unstored.delete(transaction)
   }
 
   /** Whether a transaction of this id is or was in the outbox. */

@@ -104,7 +104,6 @@ export class Connection {
   #isClosed = false
   /** Whether the browser has closed the database by itself, and may have emptied it. */
   #isLost = false
-  /** Or something has opened a newer version of it. */
   #isGone = false
 
   constructor(options: ConnectionOptions) {
@@ -126,7 +125,7 @@ export class Connection {
     return this.#isOpen
   }
 
-  /** Whether the database was deleted on purpose. It is not opened again. */
+  /** Whether something has deleted the database on purpose, or opened a newer version of it. It is never opened again. */
   get isGone(): boolean {
     return this.#isGone
   }

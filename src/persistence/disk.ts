@@ -181,7 +181,7 @@ export class Disk {
     return failure ? { kind, reason: failure.message } : { kind }
   }
 
-  /** Whether another tab has deleted the database: nothing is stored until the page is loaded again. */
+  /** See `Connection.isGone`. Nothing is stored until the page is loaded again. */
   get isGone(): boolean {
     return this.#connection.isGone
   }

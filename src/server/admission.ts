@@ -1,14 +1,14 @@
 import type { Clock } from '../base/environment.ts'
 
-/** How many requests begin at once. */
+/** The maximum number of requests that begin at once. */
 const maxAtOnce = 16
 
-/** How many turns of the event loop pass between two batches, at most. */
+/** The maximum number of turns of the event loop between two batches. */
 const maxTurns = 64
 
 /**
- * How many requests of one caller may wait, and of all. Beyond `maxShared` in all, those of a caller are at most its
- * share of `maxShared`. Part of the body of each has been received.
+ * The maximum number of waiting requests: of one caller, and of all callers. Once `maxShared` wait in all, each caller may
+ * have its share of `maxShared`. A waiting request holds the part of its body that has arrived.
  */
 const maxOfCaller = 1_000
 const maxShared = 5_000
@@ -19,8 +19,8 @@ const maxOfAll = 20_000
  * requests in the same moment keep no other caller waiting. Between two batches, Node accepts connections, one in each
  * turn of the event loop.
  *
- * Nobody is authenticated yet: a caller is whoever sends the same credentials, valid or not. How many requests wait is
- * bounded, and thereby the number of callers. Beyond that, requests are refused, first those of callers with many.
+ * Nobody is authenticated yet: requests with the same credentials, valid or not, are of one caller. The number of waiting
+ * requests is bounded, and so is the number of callers. Further requests are refused, first those of callers with many.
  */
 export class Admission {
   readonly #clock: Clock
@@ -46,8 +46,8 @@ export class Admission {
       return Promise.resolve(true)
     }
     const line = this.#lines.get(caller) ?? []
-    const most = this.#waiting < maxShared ? maxOfCaller : maxShared / this.#lines.size
-    if (this.#waiting >= maxOfAll || line.length >= most) return Promise.resolve(false)
+    const max = this.#waiting < maxShared ? maxOfCaller : maxShared / this.#lines.size
+    if (this.#waiting >= maxOfAll || line.length >= max) return Promise.resolve(false)
     this.#lines.set(caller, line)
     this.#waiting += 1
     return new Promise((resolve) => {

@@ -66,7 +66,7 @@ export function nodeHandler(
   }
   return async (incoming, outgoing) => {
     const gone = new AbortController()
-    // To abort costs, and nothing is left to abort after a response.
+    // After a response, nothing is left to abort.
     outgoing.once('close', () => outgoing.writableEnded || gone.abort())
     try {
       const isAdmitted = await mayBegin(incoming)

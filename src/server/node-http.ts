@@ -79,7 +79,7 @@ export function failureResponse({ status, body, headers }: Failure): Response {
 }
 
 const refusal = tooManyRequests('Too many requests wait to begin. Wait for the time in `Retry-After`.', 1)
-/** Also a page can read it. */
+/** With these, a page of another origin can read the refusal. */
 const refusalHeaders = {
   ...refusal.headers,
   'Access-Control-Allow-Origin': '*',
@@ -92,13 +92,16 @@ export function refusedResponse(): Response {
   return Response.json(refusal.body, { status: refusal.status, headers: refusalHeaders })
 }
 
-/** Sends {@link refusedResponse}, for less: thousands may be refused in one turn. The body must have arrived, or be short. */
+/**
+ * Sends the same as {@link refusedResponse}, without making a Response: thousands may be refused in one turn. Call only if
+ * the body has arrived or is short.
+ */
 export function sendRefusal(outgoing: Outgoing): void {
   outgoing.writeHead(refusal.status, { ...refusalHeaders, 'Content-Type': 'application/json' })
   outgoing.end(JSON.stringify(refusal.body))
 }
 
-/** Whatever a request has for credentials, not checked; empty if there is nothing. */
+/** The text of the credentials in a request, not checked; empty without credentials. */
 export function credentialsOf({ headers, url = '' }: Incoming): string {
   const { authorization, cookie } = headers
   const inQuery = /[?&]token=[^&]*/.exec(url)?.[0]

@@ -2,25 +2,7 @@ import { expect, test } from 'vitest'
 import { Outbox } from '../../src/mutations/outbox.ts'
 import { LocalTransaction, type TransactionHost } from '../../src/mutations/transaction.ts'
 import type { TxOp } from '../../src/protocol/tx.ts'
-import { countedOps } from '../support/counted-ops.ts'
-
-/** Updates of one record, and how often one of them was looked at. */
-function countedUpdates(length: number) {
-  let reads = 0
-  const ops = Array.from(
-    { length },
-    (_, n): TxOp => ({
-      get op() {
-        reads += 1
-        return 'u' as const
-      },
-      t: 'Note',
-      id: '1',
-      p: { n },
-    }),
-  )
-  return { ops, reads: () => reads }
-}
+import { countedOps, countedUpdates } from '../support/counted-ops.ts'
 
 const host: TransactionHost = {
   records: () => [],

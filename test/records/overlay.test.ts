@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { TxOp } from '../../src/protocol/tx.ts'
+import { countedUpdates } from '../support/counted-ops.ts'
 import { emptyReplica } from '../support/replica-fixtures.ts'
 
 type Fields = { readonly [field: string]: number | string }
@@ -37,31 +38,13 @@ function replicaOf(confirmed: Fields | undefined) {
   }
 }
 
-/** Updates of one record, and how often one of them was looked at. */
-function countedUpdates(length: number) {
-  let reads = 0
-  const ops = Array.from(
-    { length },
-    (_, a): TxOp => ({
-      get op() {
-        reads += 1
-        return 'u' as const
-      },
-      t: 'T',
-      id: '1',
-      p: { a },
-    }),
-  )
-  return { ops, reads: () => reads }
-}
-
 test('a thousand pending ops on one record are confirmed one by one without applying the others again', () => {
-  const { replica, lay, confirm, shown } = replicaOf({ a: -1 })
-  const { ops, reads } = countedUpdates(1_000)
+  const { replica, lay, confirm, shown } = replicaOf({ n: -1 })
+  const { ops, reads } = countedUpdates(1_000, 'T')
   for (const [n, op] of ops.entries()) lay(`${n}`, op)
-  for (const n of ops.keys()) confirm({ a: n, b: 1 }, `${n}`)
-  expect(shown()).toEqual({ a: 999, b: 1 })
-  expect(replica.confirmed('T', '1')?.p).toEqual({ a: 999, b: 1 })
+  for (const n of ops.keys()) confirm({ n, b: 1 }, `${n}`)
+  expect(shown()).toEqual({ n: 999, b: 1 })
+  expect(replica.confirmed('T', '1')?.p).toEqual({ n: 999, b: 1 })
   expect(reads()).toBeLessThan(20_000)
 })
 

@@ -34,7 +34,7 @@ async function take(args: readonly unknown[]): Promise<PGlite> {
   return made
 }
 
-/** All that a session leaves, then all that is in the database, then the roles. */
+/** Resets the session, then drops all schemas and roles. */
 const emptying = [
   'rollback',
   'reset session authorization',
@@ -51,7 +51,7 @@ const emptying = [
   end $$`,
   'create schema public authorization pg_database_owner',
   'grant usage on schema public to public',
-  // Its log would fill the memory.
+  // Without a checkpoint, the write-ahead log would fill the memory.
   'checkpoint',
 ]
 

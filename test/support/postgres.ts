@@ -28,12 +28,12 @@ interface User {
 /** What makes it quick, and gives up only what a loss of power would need. */
 export const quick = ['fsync=off', 'full_page_writes=off', 'autovacuum=off']
 
-/** So long may a connection take to end, in ms. */
+/** The maximum time that a connection may take to end, in ms. */
 const maxEndMs = 8_000
 
 const leftOpen = 'A connection to PostgreSQL was left open.'
 
-/** Of others, to any database. */
+/** Selects the connections of all other clients. */
 const connections =
   "select from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()"
 
@@ -61,7 +61,7 @@ export async function startPostgres(
   for (const setting of ['listen_addresses=', 'max_connections=100', ...settings]) args.push('-c', setting)
   const start = () => listening(join(bin, 'postgres'), args, folder, user)
   let server = await start()
-  // A worker of vitest is killed at its end.
+  // vitest kills its workers, so `exit` is not emitted. The shell reads the end of its input then, and ends the server.
   const end = `read -r _; kill -QUIT $(head -n 1 ${data}/postmaster.pid); rm -rf ${folder}`
   const watchdog = spawn('sh', ['-c', end], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
 

@@ -128,8 +128,8 @@ test('`close` ends as usual, and says how many writes are lost', async () => {
   await clock.advance(1_000)
   errors.length = 0
   await clock.until(client.close())
-  expect(errors.filter((message) => message.includes('are lost'))).toEqual([
-    '2 of the writes are neither stored nor sent, and are lost.',
+  expect(errors.filter((message) => message.includes('has confirmed'))).toEqual([
+    'Writes that neither the disk nor the server has confirmed: 2.',
   ])
   expect(client.status).toMatchObject({ lifecycle: 'closed', writes: { pending: 3, unstored: 2 } })
 })

@@ -11,7 +11,7 @@ export interface RecordBefore {
   readonly record: StoredRecord | undefined
   /** Whether the record has changed since the op's `unchangedSince`. */
   readonly changed: boolean
-  /** What the log knows of the removal that the op undoes, if it `restores` a record. */
+  /** Of an op with `restores`: the removal that it undoes. */
   readonly removed?: Removal
 }
 

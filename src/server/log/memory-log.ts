@@ -36,7 +36,7 @@ import type {
   Verdict,
 } from './log.ts'
 import { isReceivedBy } from './received.ts'
-import { maxSince, type Removal, type RemovedRecord, readWithRemoved } from './removed-record.ts'
+import { maxChangesSince, type Removal, type RemovedRecord, readWithRemoved } from './removed-record.ts'
 import {
   checkRetention,
   forgetEveryMs,
@@ -277,11 +277,11 @@ export class MemoryLog implements Log {
     return remainingWith(ops, befores, transaction?.owners)
   }
 
-  /** What is known of the removal that `op` undoes. */
+  /** The removal that `op` undoes. */
   #removedBy(transaction: ClientTransaction, op: TxOp): Removal {
     if (op.op !== 'i' || op.restores === undefined) return undefined
     const removal = verdictKey(transaction, op.restores)
-    const newest = this.#entriesOf.get(rowKey(op.t, op.id))?.slice(-maxSince) ?? []
+    const newest = this.#entriesOf.get(rowKey(op.t, op.id))?.slice(-maxChangesSince) ?? []
     const last = newest.at(-1)
     if (last?.by === removal) return last.removed
     return newest.some(({ by, removed }) => by === removal && removed) ? 'changed' : undefined

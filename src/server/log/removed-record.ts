@@ -7,13 +7,13 @@ import { WriteRejectedError } from './rejection.ts'
 export type RemovedRecord = Pick<StoredRecord, 'owner' | 'p'>
 
 /**
- * What the log knows of the removal that an op undoes: the removed record, or that the record has changed since.
- * `undefined`: nothing.
+ * The removal that an op undoes, as the log has it: the removed record, or `changed` if the record has changed since.
+ * `undefined` if the log does not have the removal.
  */
 export type Removal = RemovedRecord | 'changed' | undefined
 
-/** The number of a record's newest changes among which a removal is looked for. */
-export const maxSince = 100
+/** The log looks for a removal among this many of the record's newest changes. An older removal counts as forgotten. */
+export const maxChangesSince = 100
 
 /** Throws a WriteRejectedError if `op` restores a record and `removed` is missing. */
 export function refuseUnknown(op: TxOp, removed: Removal): void {

@@ -167,7 +167,7 @@ class Attempt {
   readonly #befores = new Map<string, RecordState | undefined>()
   /** The records outside of attached tables that the rules have read, with the sid of each. */
   readonly #read = new Map<string, { readonly t: string; readonly id: string; readonly sid: number }>()
-  /** The records that the ops restore, by their keys. */
+  /** The removals that the ops undo, by the keys of their records. */
   #removed: ReadonlyMap<string, Removal> = new Map()
   #locked: Locked | undefined
   #stored: Omit<GroupResult, 'verdicts'> | undefined

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { rowKey } from '../../../protocol/fold.ts'
 import type { Payload } from '../../../protocol/json.ts'
-import { maxSince, type Removal } from '../removed-record.ts'
+import { maxChangesSince, type Removal } from '../removed-record.ts'
 import type { Db } from './database.ts'
 import type { Write } from './group.ts'
 import { maxBytes, storedAtOnce } from './records.ts'
@@ -21,8 +21,8 @@ export function isRestoring({ ops, transaction }: Write): boolean {
 }
 
 /**
- * What is known of the removals that the ops of `write` undo, by the keys of their records. A record is found if its last
- * change is its removal by the named transaction of the caller. `undefined` if they are too long together.
+ * The removals that the ops of `write` undo, by the keys of their records. A removal counts if the named transaction of
+ * the caller made it. `undefined` if the removed records are too long together.
  */
 export async function readRemoved(db: Db, write: Write | undefined): Promise<RemovedRecords | undefined> {
   const removed = new Map<string, Removal>()
@@ -36,12 +36,15 @@ export async function readRemoved(db: Db, write: Write | undefined): Promise<Rem
     // Stored records may be compressed, so each statement reads few bytes of them.
     const { rows } = await sql<FoundRemoval>`
       select f.n, f.owner, f.removed as p, octet_length(f.removed::text) as bytes from (
-        select k.n, l.owner, case when l.is_last then l.removed end as removed, coalesce(sum(pg_column_size(case when l.is_last then l.removed end))
+        select k.n, l.owner, l.last_removed as removed, coalesce(sum(pg_column_size(l.last_removed))
           over (order by k.n rows between unbounded preceding and 1 preceding), 0) as before
         from json_to_recordset(${JSON.stringify(keys)}::json) as k(n int, t text, id text, tx text)
         cross join lateral (
-          select owner, caller, tx, removed, row_number() over (order by sid desc) = 1 as is_last from (
-            select sid, owner, caller, tx, removed from instep_log l where l.t = k.t and l.id = k.id order by sid desc limit ${sql.lit(maxSince)}
+          select owner, caller, tx, removed,
+            case when row_number() over (order by sid desc) = 1 then removed end as last_removed
+          from (
+            select sid, owner, caller, tx, removed from instep_log l where l.t = k.t and l.id = k.id
+            order by sid desc limit ${sql.lit(maxChangesSince)}
           ) newest
         ) l
         where k.n > ${after}::int and l.caller = ${transaction?.caller ?? null} and l.tx = k.tx and l.removed is not null
