@@ -6,6 +6,8 @@ const root = new URL('../..', import.meta.url)
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8')
 const of = (invariant: number) => mutations.filter((mutation) => mutation.invariant === invariant)
 
+const shortened = (test: string) => test.replace(/^test\//, '').replace(/(\.test)?\.ts$/, '')
+
 /** The invariants in the order of the document: what must hold, and what shows it. */
 const items = read('docs/invariants.md')
   .split(/^(?=\d+\. |#)/m)
@@ -24,7 +26,7 @@ describe('the invariants', () => {
   test('name the tests that show them', () => {
     const said = items.map(({ invariant, tests }) => ({ invariant, tests: [...tests].sort() }))
     const shown = items.map(({ invariant }) => {
-      const tests = new Set(of(invariant).map(({ test }) => `[${test}](../${test})`))
+      const tests = new Set(of(invariant).map(({ test }) => `[${shortened(test)}](../${test})`))
       return { invariant, tests: [...tests].sort() }
     })
     expect(said).toEqual(shown)
