@@ -26,6 +26,7 @@ import {
   type Position,
   positionAt,
   pushed,
+  withPushed,
 } from './position.ts'
 import type { SyncResult } from './sync-result.ts'
 
@@ -232,7 +233,9 @@ export class LocalCopy {
     const isApplied = !reset && !isOtherEpoch(state, delta.epoch)
     if (isApplied) {
       this.#options.listener.received(since === undefined ? delta : { ...delta, since })
-      acknowledgements.heard(delta, entry?.ops ?? [], confirmedRowsIn(before, rows))
+      const ops = entry?.ops ?? []
+      const seen = delta.kind === 'row' ? ops : withPushed(before, ops, state.confirmed)
+      acknowledgements.heard(delta, seen, confirmedRowsIn(before, rows))
     }
     void this.#storeCaller()
     const canStore = this.#bridged === undefined

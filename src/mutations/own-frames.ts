@@ -110,7 +110,10 @@ export class OwnFrames {
       const { t, id } = frame
       const { mine } = effects.get(key) ?? { mine: after?.p }
       const written = opsOn(ops, key)
-      effects.set(key, { t, id, base: before?.p, mine, isBaseWhole: true, isMineWhole: true, ops: written })
+      const [first] = written
+      // The server adds a record only if there is none.
+      const base = first?.op === 'i' && !first.put ? undefined : before?.p
+      effects.set(key, { t, id, base, mine, isBaseWhole: true, isMineWhole: true, ops: written })
     }
     return effects.size > 0 ? [...effects.values()] : undefined
   }

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest'
+import { type BareOptions, mockSyncServer } from '../../src/testing/index.ts'
+
+type Fields = { readonly [field: string]: unknown }
+
+/** A server without the extensions that has one note, and a client of Ada's that is in step with it. */
+async function scene(bare: BareOptions) {
+  const server = mockSyncServer({ latencyMs: 10, bare })
+  await server.write([{ op: 'i', t: 'Note', id: '1', p: { title: 'Milk' } }], 'ada')
+  const client = server.device().client({ identity: 'ada', pollInterval: 5_000 })
+  await client.start()
+  await server.clock.advance(2_000)
+  const rows = async (): Promise<{ readonly [id: string]: Fields }> => {
+    const all = await server.rows('ada')
+    return Object.fromEntries(all.map(({ id, p: { userId: _, ...fields } }) => [id, fields]))
+  }
+  return { server, client, rows, wait: (ms: number) => server.clock.advance(ms) }
+}
+
+test('the undo of a put restores what a push had shown and the delta then left out', async () => {
+  const { server, client, rows, wait } = await scene({})
+  await server.write([{ op: 'u', t: 'Note', id: '1', p: { title: 'Theirs' } }])
+  await wait(50)
+  expect(client.get('Note', '1')).toMatchObject({ title: 'Theirs' })
+  const put = client.mutate((m) => m.put('Note', { id: '1', title: 'Mine' }))
+  await server.clock.until(put.synced)
+  await server.clock.until(client.undo())
+  await wait(10_000)
+  expect(await rows()).toEqual({ 1: { title: 'Theirs' } })
+  await server.close()
+})
+
+test('the undo of a removal restores what a push had shown and the delta then left out', async () => {
+  const { server, client, rows, wait } = await scene({ pushes: 'frame' })
+  await server.write([{ op: 'u', t: 'Note', id: '1', p: { title: 'Theirs' } }])
+  await wait(50)
+  const removal = client.mutate((m) => m.delete('Note', '1'))
+  await server.clock.until(removal.synced)
+  await server.clock.until(client.undo())
+  await wait(10_000)
+  expect(await rows()).toEqual({ 1: { title: 'Theirs' } })
+  await server.close()
+})
+
+test.each<[string, BareOptions]>([
+  ['pushes', {}],
+  ['polling', { socket: false }],
+])(
+  'the undo of an insert removes the record, also if its user had removed it just before: %s',
+  async (_, bare) => {
+    const { server, client, rows, wait } = await scene(bare)
+    server.hold()
+    await server.clock.until(client.mutate((m) => m.delete('Note', '1')).accepted)
+    const insert = client.mutate((m) => m.insert('Note', { id: '1', title: 'Again' }))
+    await server.clock.until(insert.accepted)
+    server.release()
+    await server.clock.until(insert.synced)
+    await server.clock.until(client.undo())
+    await wait(10_000)
+    expect(await rows()).toEqual({})
+    await server.close()
+  },
+)
