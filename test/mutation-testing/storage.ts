@@ -21,7 +21,7 @@ export const storage: readonly Mutation[] = [
   {
     invariant: 31,
     test: 'test/writes/reopened.test.ts',
-    name: 'invariant 31: a later write is stored in the database that is opened again',
+    name: 'invariant 31: is tried again with each write',
     file: 'src/persistence/outbox-disk.ts',
     from: 'else if (connection.failure) await connection.attach()',
     to: '',

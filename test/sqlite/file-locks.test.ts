@@ -67,7 +67,7 @@ test('invariant 40: the lock of a process that stands still is free within 10 s'
   expect(second).toEqual(['held'])
 })
 
-test('a process that runs again after its lock was taken has lost it', async () => {
+test('invariant 40: a process that runs again after its lock was taken has lost it', async () => {
   const { time, start } = processes()
   const first = ask(start())
   await time.advance(1_000)

@@ -18,11 +18,11 @@ const insert = (client: SyncClient, id: string) => client.mutate((m) => m.insert
 describe.each(['all', 'nothing'] as const)(
   'if the engine closes the database and leaves %s of it',
   (left) => {
-    test('invariant 31: a later write is stored in the database that is opened again', async () => {
+    test('a later write is stored in the database that is opened again', async () => {
       const { backend, disk, device, client } = await open()
       disk.close(left)
       const tx = insert(client, '2')
-      await backend.clock.until(tx.durable)
+      await backend.clock.until(tx.durable, 1_000)
       await backend.clock.until(tx.synced)
       await backend.clock.advance(5_000)
       expect([disk.opened, client.status.storage]).toEqual([2, { kind: 'memory' }])
@@ -185,7 +185,7 @@ describe('opening the database again', () => {
     expect([disk.opened, client.status.storage.reason]).toEqual([3, undefined])
   })
 
-  test('is tried again with each write', async () => {
+  test('invariant 31: is tried again with each write', async () => {
     const { backend, disk, device, client } = await open()
     device.network.cut()
     await backend.clock.advance(1_000)
