@@ -1,5 +1,6 @@
 import type { DeltaFrame, DeltaMessage } from '../protocol/delta.ts'
 import { applyOp, type RowSource, rowKey } from '../protocol/fold.ts'
+import { applyTxOp } from '../protocol/remaining-op.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
 import type { Effect } from './inverse.ts'
@@ -8,7 +9,7 @@ import type { LocalTransaction } from './transaction.ts'
 /** A confirmed frame, and its record before and after it. */
 interface SeenFrame {
   readonly frame: DeltaFrame
-  readonly before: WireRow | undefined
+  before: WireRow | undefined
   readonly after: WireRow | undefined
 }
 
@@ -97,25 +98,29 @@ export class OwnFrames {
    * frames as it has ops, backwards from the one at `sid`. `undefined` if there is none at `sid`.
    */
   effectsOf({ record: { ops, sent = ops } }: LocalTransaction, sid: number): readonly Effect[] | undefined {
-    const left = new Map<string, number>()
-    for (const { t, id } of sent) left.set(rowKey(t, id), (left.get(rowKey(t, id)) ?? 0) + 1)
-    const effects = new Map<string, Effect>()
-    const own = [...left.keys()].flatMap((key) => this.#seen.get(key) ?? [])
-    for (const { frame, before, after } of own.sort((a, b) => b.frame.sid - a.frame.sid)) {
-      const key = rowKey(frame.t, frame.id)
-      const count = left.get(key) ?? 0
-      if (count === 0 || frame.tx !== undefined || frame.sid > sid) continue
-      if (effects.size === 0 && frame.sid < sid) return undefined
-      left.set(key, count - 1)
-      const { t, id } = frame
-      const { mine } = effects.get(key) ?? { mine: after?.p }
+    const own = [...new Set(sent.map(({ t, id }) => rowKey(t, id)))].map((key) => {
+      const seen = this.#seen.get(key) ?? []
+      const upTo = seen.filter(({ frame }) => frame.tx === undefined && frame.sid <= sid)
+      const next = seen.find(({ frame }) => frame.sid > sid)
+      return { key, frames: upTo.slice(-opsOn(sent, key).length), next }
+    })
+    const isSeen = own.some(({ frames }) => frames.at(-1)?.frame.sid === sid)
+    const effects = own.flatMap(({ key, frames, next }): readonly Effect[] => {
+      const [first] = isSeen ? frames : []
+      if (!first) {
+        // The delta has left its frame out, because the next one replaces it.
+        if (next) next.before = opsOn(sent, key).reduce(applyTxOp, next.before)
+        return []
+      }
+      const { t, id } = first.frame
       const written = opsOn(ops, key)
-      const [first] = written
       // The server adds a record only if there is none.
-      const base = first?.op === 'i' && !first.put ? undefined : before?.p
-      effects.set(key, { t, id, base, mine, isBaseWhole: true, isMineWhole: true, ops: written })
-    }
-    return effects.size > 0 ? [...effects.values()] : undefined
+      const isAdded = written[0]?.op === 'i' && !written[0].put
+      const base = isAdded ? undefined : first.before?.p
+      const mine = frames.at(-1)?.after?.p
+      return [{ t, id, base, mine, isBaseWhole: true, isMineWhole: true, ops: written }]
+    })
+    return effects.length > 0 ? effects : undefined
   }
 }
 

@@ -42,6 +42,17 @@ test('the undo of a removal restores what a push had shown and the delta then le
   await server.close()
 })
 
+test('the undo of a put restores what its user had written just before, which the delta leaves out', async () => {
+  const { server, client, rows, wait } = await scene({ socket: false })
+  client.mutate((m) => m.update('Note', '1', { title: 'Mine' }))
+  const put = client.mutate((m) => m.put('Note', { id: '1', title: 'Other' }))
+  await server.clock.until(put.synced)
+  await server.clock.until(client.undo())
+  await wait(10_000)
+  expect(await rows()).toEqual({ 1: { title: 'Mine' } })
+  await server.close()
+})
+
 test.each<[string, BareOptions]>([
   ['pushes', {}],
   ['polling', { socket: false }],
