@@ -273,8 +273,10 @@ function undoOne({ simulation, index, n }: Moment): void {
 function undoLast({ simulation, index }: Moment): void {
   const tab = simulation.tab(index)
   const targets: Write[] = []
-  for (const { write, isCertain } of [...tab.done].reverse()) {
-    if (write.told.end !== undefined && write.told.end !== 'synced') continue
+  for (const { write, isCertain, isAgain } of [...tab.done].reverse()) {
+    const { end } = write.told
+    // What was cancelled and done again is a write of its own, which the user was not told of.
+    if (end !== undefined && end !== 'synced' && !(isAgain && end === 'cancelled')) continue
     targets.push(write)
     const isRefused = simulation.oracle.log.histories.some(({ refused }) => refused.has(write.transaction.id))
     if (isCertain && !isRefused) break
@@ -351,7 +353,7 @@ function redoLast({ simulation, index }: Moment): void {
   tab.undone = tab.undone.filter((one) => !targets.includes(one))
   simulation.tell(`${tab.name} redoes ${targets.map(({ write: { name } }) => name).join(' or ')}`)
   for (const { write } of targets) {
-    tab.done.push({ write, isCertain: false })
+    tab.done.push({ write, isCertain: false, isAgain: true })
     const without = oracle.acts.flatMap((act) =>
       act.write === write && act.does === 'undo' ? act.without : [],
     )

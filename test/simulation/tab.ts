@@ -29,8 +29,11 @@ export class Tab {
   awakeSince = Number.NEGATIVE_INFINITY
   /** When it has seen each write in the data, frame by frame. */
   readonly crossed = new Map<Write, number>()
-  /** What the user of this tab wrote, the newest last, and what was undone: for undoing step by step. */
-  done: { readonly write: Write; isCertain: boolean }[] = []
+  /**
+   * What the user of this tab wrote, the newest last, and what was undone: for undoing step by step. `isAgain`: it was done
+   * again after an undo.
+   */
+  done: { readonly write: Write; isCertain: boolean; readonly isAgain?: boolean }[] = []
   undone: { readonly write: Write; isCertain: boolean }[] = []
   isOpen = true
   isStopped = false
