@@ -351,7 +351,7 @@ export class Acknowledgements implements SenderListener {
     const key = rowKey(t, id)
     const row = this.#options.replica.confirmed(t, id)
     const isLast = row && this.#ownFrames.isLast(transaction, sid, key, row.v)
-    return { ...effect, mine: isLast ? row.p : mine, isMineWhole: true, ops: opsOn(ops, key) }
+    return { ...effect, mine: isLast ? row.p : mine, isWhole: true, ops: opsOn(ops, key) }
   }
 
   /** Reports rejected transactions whose records are loaded. Call when records were read from the disk, too. */

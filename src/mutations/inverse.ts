@@ -13,10 +13,8 @@ export interface Effect {
   readonly id: string
   readonly base: Payload | undefined
   readonly mine: Payload | undefined
-  /** Whether `base` is the whole record, with all that the server added. */
-  readonly isBaseWhole?: boolean | undefined
-  /** As `isBaseWhole`, of `mine`. */
-  readonly isMineWhole?: boolean | undefined
+  /** Of a record that was added or removed: whether it is whole, with all that the server added. */
+  readonly isWhole?: boolean | undefined
   /** The transaction's own ops on the record, if the server may have done more; `undefined` if it has not. */
   readonly ops?: readonly TxOp[] | undefined
 }
@@ -62,7 +60,7 @@ export function effectsIn(
     if (frame.tx !== tx) continue
     const { base } = effects.get(key) ?? { base: before?.p }
     const own = ops.filter((op) => op.t === t && op.id === id)
-    effects.set(key, { t, id, base, mine: after?.p, isBaseWhole: true, isMineWhole: true, ops: own })
+    effects.set(key, { t, id, base, mine: after?.p, isWhole: true, ops: own })
   }
   return [...effects.values()]
 }
@@ -77,19 +75,13 @@ export function inverseOf(effects: readonly Effect[]): readonly TxOp[] {
 
 /** The effects of a transaction that takes `effects` back. */
 export function reversed(effects: readonly Effect[]): readonly Effect[] {
-  return [...effects].reverse().map(({ base, mine, isBaseWhole, isMineWhole, ...rest }) => ({
-    ...rest,
-    base: mine,
-    mine: base,
-    isBaseWhole: isMineWhole,
-    isMineWhole: isBaseWhole,
-  }))
+  return [...effects].reverse().map((effect) => ({ ...effect, base: effect.mine, mine: effect.base }))
 }
 
-function inverseOp({ t, id, base, mine, isMineWhole, ops }: Effect): TxOp | undefined {
+function inverseOp({ t, id, base, mine, isWhole, ops }: Effect): TxOp | undefined {
   if (!mine) return base && { op: 'i', t, id, p: base, was: null }
   if (!base) {
-    return ops?.length === 0 ? undefined : { op: 'd', t, id, was: mine, ...(isMineWhole && { whole: true }) }
+    return ops?.length === 0 ? undefined : { op: 'd', t, id, was: mine, ...(isWhole && { whole: true }) }
   }
   const isOwn = (field: string) => !ops || ops.some((op) => writes(op, field, mine))
   const changed = Object.keys({ ...base, ...mine }).filter(

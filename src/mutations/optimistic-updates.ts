@@ -90,7 +90,7 @@ export class OptimisticUpdates {
     })
     return effectsOf({ ops: record.ops, before }).map((effect) => ({
       ...effect,
-      isBaseWhole: this.#isWhole(effect),
+      isWhole: this.#isWhole(effect),
     }))
   }
 

@@ -106,8 +106,8 @@ export class OwnFrames {
     })
     const isSeen = own.some(({ frames }) => frames.at(-1)?.frame.sid === sid)
     const effects = own.flatMap(({ key, frames, next }): readonly Effect[] => {
-      const [first] = isSeen ? frames : []
-      if (!first) {
+      const [first] = frames
+      if (!isSeen || !first) {
         // The delta has left its frame out, because the next one replaces it.
         if (next) next.before = opsOn(sent, key).reduce(applyTxOp, next.before)
         return []
@@ -115,10 +115,8 @@ export class OwnFrames {
       const { t, id } = first.frame
       const written = opsOn(ops, key)
       // The server adds a record only if there is none.
-      const isAdded = written[0]?.op === 'i' && !written[0].put
-      const base = isAdded ? undefined : first.before?.p
-      const mine = frames.at(-1)?.after?.p
-      return [{ t, id, base, mine, isBaseWhole: true, isMineWhole: true, ops: written }]
+      const base = written[0]?.op === 'i' && !written[0].put ? undefined : first.before?.p
+      return [{ t, id, base, mine: frames.at(-1)?.after?.p, isWhole: true, ops: written }]
     })
     return effects.length > 0 ? effects : undefined
   }

@@ -37,6 +37,10 @@ export class Results {
     this.#unshown.delete(transaction)
   }
 
+  has(transaction: LocalTransaction): boolean {
+    return this.#unshown.has(transaction)
+  }
+
   /** Transactions whose result the data shows once it is confirmed up to `sid`, by a fetch that began at `count`. */
   shownAt(
     state: 'sending' | 'accepted' | 'rejected',

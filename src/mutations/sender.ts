@@ -98,7 +98,7 @@ export class Sender {
 
   /** Resolves with `false` if the batch has to be sent in halves. */
   async #send(batch: readonly LocalTransaction[], signal: AbortSignal): Promise<boolean> {
-    const { transport, callerCheck, features: ofHello, review, listener } = this.#options
+    const { outbox, transport, callerCheck, features: ofHello, review, listener } = this.#options
     /** The transactions in the request; `undefined` until they are marked. */
     let sent: readonly LocalTransaction[] | undefined
     try {
@@ -131,7 +131,10 @@ export class Sender {
       if (failure.kind === 'split') return false
       throw error
     } finally {
-      for (const transaction of sent ?? []) transaction.dispatch({ type: 'unsent' })
+      // A refused undo that is made again waits for the data that shows why.
+      for (const transaction of sent ?? []) {
+        if (!outbox.results.has(transaction)) transaction.dispatch({ type: 'unsent' })
+      }
     }
   }
 

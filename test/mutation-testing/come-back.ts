@@ -95,7 +95,7 @@ export const comeBack: readonly Mutation[] = [
     test: 'test/writes/undo-others.test.ts',
     name: 'invariant 74: of an added record leaves it if somebody else has added a field',
     file: 'src/mutations/inverse.ts',
-    from: ', ...(isMineWhole && { whole: true })',
+    from: ', ...(isWhole && { whole: true })',
     to: '',
   },
   {

@@ -66,7 +66,7 @@ describe('taking back', () => {
       fc.property(stored, fc.array(step), fc.array(step), (rows, steps, others) => {
         const mine = made(rows, run(steps))
         const theirs = made(mine, run(others))
-        const effects = effectsOf(write(rows, run(steps))).map((effect) => ({ ...effect, isMineWhole: true }))
+        const effects = effectsOf(write(rows, run(steps))).map((effect) => ({ ...effect, isWhole: true }))
         const undone = applied(theirs, inverseOf(effects))
         for (const id of ['1', '2', '3']) {
           const [base, own, other, now] = [rows[id], mine[id], theirs[id], undone[id]]

@@ -72,3 +72,18 @@ test.each<[string, BareOptions]>([
     await server.close()
   },
 )
+
+test('an undo that somebody else has overtaken is sent once before the data shows the change', async () => {
+  const { server, client, rows, wait } = await scene({ socket: false })
+  const renamed = client.mutate((m) => m.update('Note', '1', { title: 'Mine' }))
+  await server.clock.until(renamed.synced)
+  await server.write([{ op: 'u', t: 'Note', id: '1', p: { n: 1 } }])
+  const { length } = server.requests
+  const undoing = (await server.clock.until(client.undo())) && client.outbox.list()
+  await wait(10_000)
+  const sent = server.requests.slice(length).filter(({ endpoint }) => endpoint === 'tx')
+  expect(undoing).toHaveLength(1)
+  expect(sent).toHaveLength(2)
+  expect(await rows()).toEqual({ 1: { title: 'Milk', n: 1 } })
+  await server.close()
+})
