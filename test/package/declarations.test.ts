@@ -1,6 +1,6 @@
-import { cp, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { expect, test } from 'vitest'
@@ -74,3 +74,19 @@ test.each([
   },
   60_000,
 )
+
+test('the declarations of the service need no package but jose, zod and the types of Node', async () => {
+  const packages = new Set<string>()
+  const seen = new Set<string>()
+  const follow = async (file: string): Promise<void> => {
+    if (seen.has(file)) return
+    seen.add(file)
+    const source = await readFile(file, 'utf8')
+    for (const [, target = ''] of source.matchAll(/^(?:im|ex)port .*?'([^']+)';$/gm)) {
+      if (target.startsWith('.')) await follow(join(dirname(file), target.replace(/\.js$/, '.d.ts')))
+      else if (!target.startsWith('node:')) packages.add(target)
+    }
+  }
+  await follow(join(root, 'dist/server/index.d.ts'))
+  expect([...packages].sort()).toEqual(['jose', 'zod/mini'])
+})

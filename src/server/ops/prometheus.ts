@@ -10,17 +10,26 @@ import type { Metrics, ResponseInfo, ServiceState } from './metrics.ts'
 /** In seconds, from a response out of memory to the start of a large snapshot. */
 const buckets = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30]
 
+/** What is used of a `Registry` of `prom-client`, so that these types need no such package. */
+export interface PrometheusRegistry {
+  readonly contentType: string
+  metrics(): Promise<string>
+  getSingleMetric(name: string): unknown
+  /** @param metric a metric of `prom-client` */
+  registerMetric(metric: never): void
+}
+
 export interface PrometheusOptions {
   /** The path that shows the metrics. @default '/metrics' */
   readonly path?: string | undefined
   /** The bearer token that a request for the metrics needs. @default everybody who can reach the path may read them */
   readonly token?: string
-  /** The registry to add the metrics to. @default a new registry */
-  readonly registry?: Registry | undefined
+  /** The `Registry` of `prom-client` to add the metrics to. @default a new one */
+  readonly registry?: PrometheusRegistry | undefined
 }
 
 interface Instruments {
-  readonly registry: Registry
+  readonly registry: PrometheusRegistry
   answered(answer: ResponseInfo): void
   update(state: ServiceState): void
 }
@@ -59,7 +68,8 @@ export function prometheusMetrics(options: PrometheusOptions = {}): Metrics {
   }
 }
 
-async function makeInstruments(target: Registry | undefined): Promise<Instruments> {
+async function makeInstruments(given: PrometheusRegistry | undefined): Promise<Instruments> {
+  const target = given as Registry | undefined
   const { Counter, Gauge, Histogram, Registry } = await loadPeer('prom-client', () => import('prom-client'))
   const ownRegistry = new Registry()
   const registers = [ownRegistry]
