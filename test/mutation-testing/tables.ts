@@ -25,8 +25,8 @@ export const tables: readonly Mutation[] = [
     test,
     name: 'invariant 78: changes of overlapping transactions are delivered in the order of their commits',
     file: 'src/server/tables/drain.ts',
-    from: 'returning t, ids),',
-    to: 'and t is null returning t, ids),',
+    from: 'returning t, ids',
+    to: 'and t is null returning t, ids',
   },
   {
     invariant: 79,

@@ -181,11 +181,7 @@ describe.each(kinds)('on %s', (kind) => {
     'a row with %s is set aside by name, and all others are delivered',
     async (_, before, row, mending) => {
       lines.length = 0
-      const earlier = await team.run("select columns->>'text' as type from instep_table where t = 'Comment'")
       await team.run(...before)
-      const typeOf = () => team.run("select columns->>'text' as type from instep_table where t = 'Comment'")
-      await expect.poll(typeOf, soon).not.toEqual(earlier)
-      await expect.poll(health, soon).toBe('{"status":"ok"}')
       await team.together(...row, "insert into comments (id, team, issue) values (2, 'red', 'a')")
       const comments = async () =>
         (await team.rows('ann'))
@@ -214,7 +210,6 @@ describe.each(kinds)('on %s', (kind) => {
     'a row that is set aside and then %s is forgotten',
     async (what, statements) => {
       await team.run('alter table comments alter column text type numeric using null')
-      await expect.poll(health, soon).toBe('{"status":"ok"}')
       await team.run("insert into comments (id, team, issue, text) values (1, 'red', 'a', '1e5000')")
       await expect.poll(health, soon).toBe('{"status":"degraded"}')
       if (what !== 'truncated') {

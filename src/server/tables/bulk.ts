@@ -3,7 +3,7 @@ import type { Db } from '../log/sql/database.ts'
 import { type Int8, toNumber } from '../log/sql/int8.ts'
 import { setAside } from './aside.ts'
 import { asideOf, badAsides, keysOf } from './drain.ts'
-import type { MappedTable } from './inspect.ts'
+import { ColumnsChanged, type MappedTable } from './inspect.ts'
 import { type BadRow, exceptBad } from './probe-rows.ts'
 import { identifier, literal } from './quote.ts'
 import { keyOf, recordsIn } from './rows.ts'
@@ -11,7 +11,8 @@ import { keyOf, recordsIn } from './rows.ts'
 /**
  * Records all queued changes without frames: stores the records, each with a sid of its own, and forgets the earlier
  * history. Clients fetch a snapshot. Uses one statement, so that any amount of data stays in the database. Resolves
- * with the number of records that differ. `bad`: see `takeChanges`. Must run under the log's lock.
+ * with the number of records that differ. `bad`: see `takeChanges`. Must run under the log's lock. Rejects with
+ * {@link ColumnsChanged}.
  */
 export async function takeInBulk(
   db: Db,
@@ -26,7 +27,7 @@ export async function takeInBulk(
   })
   // The planner would expect few keys, and choose nested loops.
   await sql`set local enable_nestloop = off`.execute(db)
-  const { rows } = await sql<{ count: Int8 }>`
+  const { rows } = await sql<{ count: Int8; fits: boolean }>`
     with ${sql.raw(keysOf(tables))}, instep_states as materialized (${sql.raw(states.join(' union all '))}), ${sql.raw(asideOf)},
     differing as materialized (
       select k.t, k.id, s.owner, s.p, row_number() over () as n
@@ -49,7 +50,8 @@ export async function takeInBulk(
         bulk = head + counted.count from counted
       where counted.count > 0
     )
-    select count from counted`.execute(db)
+    select count, fits from counted, instep_fits`.execute(db)
+  if (rows[0]?.fits !== true) throw new ColumnsChanged()
   await setAside(db, badAsides(tables, bad))
-  return toNumber(rows[0]?.count ?? 0)
+  return toNumber(rows[0].count)
 }

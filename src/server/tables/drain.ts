@@ -9,7 +9,7 @@ import { type Int8, toNumber } from '../log/sql/int8.ts'
 import type { GroupResult } from '../log/sql/write.ts'
 import { type Aside, setAside } from './aside.ts'
 import { changesBetween, type RecordState } from './compare.ts'
-import type { MappedTable } from './inspect.ts'
+import { ColumnsChanged, haveTypes, type MappedTable } from './inspect.ts'
 import { type BadRow, exceptBad } from './probe-rows.ts'
 import { literal } from './quote.ts'
 import { hasKey, recordsIn } from './rows.ts'
@@ -30,7 +30,9 @@ export interface ChangedRecord {
 }
 
 interface FoundRow {
-  readonly t: string
+  readonly fits: boolean
+  /** `null`: nothing was found. */
+  readonly t: string | null
   readonly id: string
   readonly wasOwner: string | null
   readonly was: Payload | null
@@ -78,7 +80,7 @@ export function tableIsLocked({ relation }: MappedTable): NetworkError {
  * change that is not visible yet stays in the queue; its row is not visible yet, either. Resolves with `undefined` if
  * there are too many changes, or if they are too long together: then roll the transaction back. `times`: how many times
  * as many as usual are not too many. Sets rows aside that cannot be records, and those of `bad`, which belong to a single
- * table. Must run under the log's lock.
+ * table. Must run under the log's lock. Rejects with {@link ColumnsChanged}.
  */
 export async function takeChanges(
   db: Db,
@@ -101,13 +103,16 @@ export async function takeChanges(
       from instep_states s
       left join lateral (select owner, p from instep_record r where r.t = s.t and r.id = s.id offset 0) r on true
     )
-    select t, id, was_owner as "wasOwner", owner, is_small as "isSmall",
+    select fits, t, id, was_owner as "wasOwner", owner, is_small as "isSmall",
       case when is_small then was end as was, case when is_small then p end as p
-    from found where is_small or (t, id) = (select t, id from found limit 1) order by t, id`.execute(db)
-  if (rows[0]?.isSmall === false) return undefined
+    from instep_fits left join found on is_small or (t, id) = (select t, id from found limit 1) order by t, id`.execute(
+    db,
+  )
+  if (rows[0]?.fits !== true) throw new ColumnsChanged()
+  if (rows[0].isSmall === false) return undefined
   await setAside(db, badAsides(tables, bad))
-  return rows.map(({ t, id, wasOwner, was, owner, p }) => {
-    return { t, id, was: stateOf(wasOwner, was), is: stateOf(owner, p) }
+  return rows.flatMap(({ t, id, wasOwner, was, owner, p }) => {
+    return t === null ? [] : { t, id, was: stateOf(wasOwner, was), is: stateOf(owner, p) }
   })
 }
 
@@ -135,16 +140,20 @@ function stateOf(owner: string | null, p: Payload | null): RecordState | undefin
 }
 
 /**
- * The parts of a `with` that remove the queued changes of `tables`, and list their keys as `instep_keys`. The keys have
- * the default collation, which yields to the collation of a column; with another one, the index of the column could not
- * be used. The types of which all keys have changed are one array, which is computed once: otherwise, the planner might
- * search all changes for each record. If there is none, which is usual, no record is read: a planner that expects some
- * might read all records.
+ * The parts of a `with` that remove the queued changes of `tables`, and list their keys as `instep_keys`; none if
+ * `instep_fits` is false, so that no row is read by the type that its column had before. The keys have the default
+ * collation, which yields to the collation of a column; with another one, the index of the column could not be used. The
+ * types of which all keys have changed are one array, which is computed once: otherwise, the planner might search all
+ * changes for each record. If there is none, which is usual, no record is read: a planner that expects some might read
+ * all records.
  */
 export function keysOf(tables: readonly MappedTable[]): string {
   const types = tables.map(({ mapping }) => literal(mapping.type)).join()
   return `
-    instep_gone as (delete from instep_change where t in (${types}) returning t, ids),
+    instep_fits as materialized (select ${haveTypes(tables)} as fits),
+    instep_gone as (
+      delete from instep_change where t in (${types}) and (select fits from instep_fits) returning t, ids
+    ),
     instep_keys as (
       select g.t, k.id from instep_gone g cross join lateral unnest(g.ids) as k(id)
       union

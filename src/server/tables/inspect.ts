@@ -4,7 +4,7 @@ import type { Db } from '../log/sql/database.ts'
 import { isDenied, isOfSchema, isRefused, sqlStateOf } from '../log/sql/sql-state.ts'
 import { type ColumnType, type Conversion, conversionOf, isKeyType } from './columns.ts'
 import { oneKey, type TypeMapping } from './mapping.ts'
-import { identifier } from './quote.ts'
+import { identifier, literal } from './quote.ts'
 
 /** A field, and the column that holds it. */
 export interface FieldColumns {
@@ -29,6 +29,8 @@ export interface MappedTable {
   readonly fields: readonly FieldColumns[]
   /** What {@link columnsOf} returns. */
   readonly columns: Readonly<Record<string, string>>
+  /** The values of `atttypid, atttypmod` in `pg_attribute`, for each column in use. See {@link haveTypes}. */
+  readonly attributes: Readonly<Record<string, string>>
 }
 
 interface FoundTable {
@@ -45,6 +47,7 @@ interface FoundColumn extends ColumnType {
   readonly column: string
   /** The type in SQL, with its precision. */
   readonly spelled: string
+  readonly attribute: string
   /** The labels of an enum, by their ids. */
   readonly labels: Readonly<Record<string, string>> | null
   readonly isKey: boolean
@@ -114,6 +117,27 @@ export async function inspect(db: Db, mapping: TypeMapping): Promise<MappedTable
     owner,
     fields,
     columns: described,
+    attributes: Object.fromEntries(used.map((name) => [name, columnOf(name, at).attribute])),
+  }
+}
+
+/**
+ * The condition that the columns of `tables` have the types that {@link inspect} has found. It belongs into each
+ * statement whose rows are recorded: with another type, a conversion may succeed and be wrong. Lock the tables before.
+ */
+export function haveTypes(tables: readonly MappedTable[]): string {
+  const conditions = tables.map(({ relation, attributes }) => {
+    const columns = Object.entries(attributes).map(([name, types]) => `(${literal(name)}, ${types})`)
+    return `(select count(*) from pg_attribute where attrelid = to_regclass(${literal(relation)}) and not attisdropped
+      and (attname, atttypid, atttypmod) in (${columns.join()})) = ${columns.length}`
+  })
+  return conditions.join(' and ')
+}
+
+/** A column of an attached table has another type than this process knows, so nothing may be recorded. */
+export class ColumnsChanged extends Error {
+  constructor() {
+    super('The columns of an attached table have changed.')
   }
 }
 
@@ -225,7 +249,7 @@ export function conditionOf(where: string): string {
 /** Follows domains to their base types. */
 async function findColumns(db: Db, oid: number): Promise<readonly FoundColumn[]> {
   const { rows } = await sql<FoundColumn>`
-    select a.attname as column, e.oid is not null as "isArray", format_type(b.oid, b.mod) as spelled,
+    select a.attname as column, format('%s, %s', a.atttypid, a.atttypmod) as attribute, e.oid is not null as "isArray", format_type(b.oid, b.mod) as spelled,
       case when known.is_known then coalesce(e.typname, b.typname) else format_type(coalesce(e.oid, b.oid), null) end as name,
       format_type(coalesce(e.oid, b.oid), null) as cast, coalesce(e.typtype, b.typtype) = 'e' as "isEnum",
       (b.mod >= 4 and ((b.mod - 4) >> 16) & 65535 <= 15 and abs((((b.mod - 4) & 2047) # 1024) - 1024) <= 300) as "isDouble",

@@ -21,7 +21,7 @@ export interface TableWatchOptions {
   readonly database: SqlDatabase
   readonly clock: Clock
   readonly logger: Logger
-  /** Called with a table that fits again, or has changed. All of its keys are queued. */
+  /** Called with a table that fits again, or has changed, before all of its keys are queued. */
   readonly onFit: (table: MappedTable) => Promise<void>
   /** Called when queued changes can be recorded again. */
   readonly onDrainable: () => void
@@ -35,7 +35,7 @@ export class TableWatch {
   #state: AsideState = { tables: new Map(), writes: new Map(), rows: new Map() }
   #running: Promise<void> | undefined
   #isStopped = false
-  /** What the last look has found of the tables in use, as text: another process may be the first to take a change. */
+  /** The tables in use, as text: another process may be the first to take a change. */
   readonly #inUse = new Map<string, string>()
 
   constructor(options: TableWatchOptions) {
@@ -69,8 +69,10 @@ export class TableWatch {
       const found = await examine(followers, mapping, attachments.get(mapping.type))
       if ('unfit' in found) await this.setAside(mapping.type, 'table', found.unfit)
       else {
-        this.#hasChanged(found.table)
-        tables.push(await this.#takeBack(found))
+        this.#inUse.set(mapping.type, JSON.stringify(found.table))
+        const isBack = this.#isToTakeBack(found)
+        if (isBack) await this.#takeBack(found.table)
+        tables.push(isBack ? { ...found, state: 'same' } : found)
       }
     }
     return tables
@@ -151,21 +153,17 @@ export class TableWatch {
         await this.setAside(type, 'table', found.unfit)
         continue
       }
-      const hasChanged = this.#hasChanged(found.table)
-      if (found.state === 'columns') await queueAllKeys(database.migrators, found.table)
-      else if (!this.#isToTakeBack(found) && !(hasChanged && found.state === 'same')) continue
-      await onFit(found.table)
-      await this.#takeBack(found)
+      const { table, state } = found
+      const text = JSON.stringify(table)
+      const isBack = this.#isToTakeBack(found)
+      const hasChanged = state === 'same' && this.#inUse.get(type) !== text
+      if (state !== 'columns' && !isBack && !hasChanged) continue
+      await onFit(table)
+      this.#inUse.set(type, text)
+      if (isBack) await this.#takeBack(table)
+      else if (state === 'columns') await queueAllKeys(database.migrators, table)
       onDrainable()
     }
-  }
-
-  /** Whether a table is not as it was found before. */
-  #hasChanged(table: MappedTable): boolean {
-    const [type, found] = [table.mapping.type, JSON.stringify(table)]
-    const hasChanged = this.#inUse.get(type) !== found
-    this.#inUse.set(type, found)
-    return hasChanged
   }
 
   /** Whether the table of a type is set aside, and fits again. */
@@ -175,11 +173,9 @@ export class TableWatch {
   }
 
   /** Ends that a table is set aside. Nobody has recorded what changed meanwhile, so all of its keys are queued. */
-  async #takeBack(found: FittingTable): Promise<FittingTable> {
-    if (!this.#isToTakeBack(found)) return found
-    await queueAllKeys(this.#options.database.migrators, found.table)
-    await this.#end(found.table.mapping.type, 'table')
-    return { ...found, state: 'same' }
+  async #takeBack(table: MappedTable): Promise<void> {
+    await queueAllKeys(this.#options.database.migrators, table)
+    await this.#end(table.mapping.type, 'table')
   }
 
   async #end(type: string, kind: 'table' | 'writes'): Promise<void> {

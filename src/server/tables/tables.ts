@@ -19,7 +19,7 @@ import { takeInBulk } from './bulk.ts'
 import { checkTables, repairTables, type TableCheck } from './check-tables.ts'
 import { lockTables, maxKeys, storedOf, tableIsLocked, takeChanges, waitingTypes } from './drain.ts'
 import { DrainLoop } from './drain-loop.ts'
-import type { MappedTable } from './inspect.ts'
+import { ColumnsChanged, type MappedTable } from './inspect.ts'
 import { readMappings, type TableMappings } from './mapping.ts'
 import { type BadRow, badRowsOf } from './probe-rows.ts'
 import { queueAllKeys } from './queue-all-keys.ts'
@@ -81,7 +81,7 @@ export class Tables {
       database,
       clock,
       logger,
-      onFit: async (table) => this.#use([...new Map(this.#tables).set(table.mapping.type, table).values()]),
+      onFit: (table) => this.#use([...new Map(this.#tables).set(table.mapping.type, table).values()]),
       onDrainable: () => this.wake(),
     })
   }
@@ -294,7 +294,7 @@ export class Tables {
 
   /** Prepares the next run of a transaction that has to run again: removes the reason. */
   async #prepareFor({ reason }: RunAgain): Promise<void> {
-    if (reason === 'history') await this.#use([...this.#tables.values()])
+    if (reason === 'history') await this.#compare()
     if (reason === 'tooMany') await this.#drainAll()
     if (reason === 'unreadable') {
       await this.#watch.check()
@@ -303,17 +303,22 @@ export class Tables {
   }
 
   /** Writes to `tables` from now on, or only reads them if another mapping is attached. */
-  async #use(tables: readonly MappedTable[]): Promise<void> {
+  #use(tables: readonly MappedTable[]): Promise<void> {
+    this.#tables = new Map(tables.map((table) => [table.mapping.type, table]))
+    return this.#compare()
+  }
+
+  /** Finds out whether another mapping is attached than that of the tables in use. */
+  async #compare(): Promise<void> {
     const { followers } = this.#database
     const { history } = await readPosition(followers, this.#database)
     const attachments = await readAttachments(followers)
     const wasOlder = this.#isOlder
-    this.#isOlder = tables.some((table) => {
+    this.#isOlder = [...this.#tables.values()].some((table) => {
       const attachment = attachments.get(table.mapping.type)
       return !attachment?.attached || attachment.digest !== mappingDigest(table)
     })
     for (const { t, attached } of attachments.values()) if (attached) this.#attached.add(t)
-    this.#tables = new Map(tables.map((table) => [table.mapping.type, table]))
     this.#history = history
     if (this.#isOlder && !wasOlder) {
       this.#options.logger.warn(
@@ -337,7 +342,7 @@ export class Tables {
         await this.#prepareFor(error)
         return this.#drainAll()
       }
-      if (!isOfDatabase(error)) throw error
+      if (!isOfDatabase(error) && !(error instanceof ColumnsChanged)) throw error
     }
     // So that one row or one table does not keep the changes of the others from being recorded.
     await this.#watch.check()

@@ -22,7 +22,7 @@ import { TypeUnavailable } from '../log/type-unavailable.ts'
 import { AssumedRole } from './assume-role.ts'
 import { changesBetween, type RecordState } from './compare.ts'
 import { type ChangedRecord, lockTables, storedOf, tableIsLocked, takeChanges } from './drain.ts'
-import type { MappedTable } from './inspect.ts'
+import { ColumnsChanged, type MappedTable } from './inspect.ts'
 import { measureOwnChanges } from './own-changes.ts'
 import { type RefusalOptions, refuseHidden, rejectionOf, tableFaultOf } from './refuse-op.ts'
 import { checkKey, type RowOp, readRows, restoreRow, writeRow } from './write-row.ts'
@@ -486,7 +486,8 @@ async function orRunAgain<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run()
   } catch (error) {
-    throw isOfDatabase(error) ? new RunAgain('unreadable', { cause: error }) : error
+    const isUnreadable = isOfDatabase(error) || error instanceof ColumnsChanged
+    throw isUnreadable ? new RunAgain('unreadable', { cause: error }) : error
   }
 }
 
