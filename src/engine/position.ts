@@ -120,8 +120,8 @@ export function confirmedRowsIn({ confirmedRows }: Position, rows: Rows): RowSou
 /** `ops` of a delta up to `sid`, with the pushed frames that it leaves out because later ones replace them. */
 export function withPushed({ unconfirmed }: Position, ops: readonly DeltaFrame[], sid: number) {
   const keys = new Set(ops.map(keyOf))
-  const leftOut = unconfirmed.filter((frame) => frame.sid <= sid && !keys.has(keyOf(frame)))
-  return [...leftOut, ...ops].sort((a, b) => a.sid - b.sid)
+  const isLeftOut = (frame: DeltaFrame) => frame.sid <= sid && !keys.has(keyOf(frame))
+  return [...unconfirmed.filter(isLeftOut), ...ops].sort((a, b) => a.sid - b.sid)
 }
 
 function keyOf({ sid, t, id }: DeltaFrame): string {

@@ -175,7 +175,7 @@ export class Acknowledgements implements SenderListener {
     this.#store(transaction)
     // Notify the other tabs now: the new state is stored later.
     if (transaction.isStored) this.#options.listener.stored([transaction.record])
-    this.#awaitEcho(sid)
+    this.#awaitEcho(sid, transaction)
   }
 
   /** Applies `entry`, which another tab has stored for `transaction`. */
@@ -190,7 +190,8 @@ export class Acknowledgements implements SenderListener {
       case 'synced': {
         const { state, sid = 0, acceptedEpoch } = entry
         if (entry.state === 'accepted') transaction.amend({ hasTx: entry.hasTx })
-        if (outbox.accept(transaction, sid, acceptedEpoch, state === 'synced')) this.#awaitEcho(sid)
+        if (outbox.accept(transaction, sid, acceptedEpoch, state === 'synced'))
+          this.#awaitEcho(sid, transaction)
         // The server had another history when it rejected the transaction.
         else if (transaction.state === 'rejected' && !isOtherEpoch(position() ?? {}, acceptedEpoch))
           rollback.drop([transaction])
@@ -441,9 +442,12 @@ export class Acknowledgements implements SenderListener {
   }
 
   /** Waits for the data to reach `sid`. If it has arrived before the result, applies the result now. */
-  #awaitEcho(sid: number): void {
+  #awaitEcho(sid: number, accepted?: LocalTransaction): void {
     const data = this.#options.position()
     if (data && sid <= data.confirmed) {
+      // If the transaction was made on top of data that reached this position already, it has changed nothing.
+      if (accepted && accepted.record.since >= sid && accepted.record.since <= data.confirmed)
+        accepted.note([])
       const removed = this.#ownFrames.areRows ? this.removedAt(data.confirmed, 0) : []
       if (removed.length > 0) this.#options.listener.removed(removed)
       else this.change([], data.confirmed, 0)

@@ -98,7 +98,7 @@ export class Sender {
 
   /** Resolves with `false` if the batch has to be sent in halves. */
   async #send(batch: readonly LocalTransaction[], signal: AbortSignal): Promise<boolean> {
-    const { outbox, transport, callerCheck, features: ofHello, review, listener } = this.#options
+    const { transport, callerCheck, features: ofHello, review, outbox, listener } = this.#options
     /** The transactions in the request; `undefined` until they are marked. */
     let sent: readonly LocalTransaction[] | undefined
     try {

@@ -67,10 +67,19 @@ function faultsOfAddition(oracle: Oracle, change: Change, acts: readonly Act[]):
   const isOlder = ({ does, write }: Act) =>
     does === 'redo' && !write.base && removal && write.sid >= removal.sid
   const { bare } = acts[0]?.tab.device.plan ?? {}
-  // A server that has not named the transaction of any frame does not say who has removed the record.
+  // A server that has not named the transaction of any frame does not say who has removed the record, but for a result at a
+  // position that the tab had before it wrote: then it was somebody else.
+  const hasFrames = bare?.deltas !== 'rows' || bare.pushes?.startsWith('frame') === true
   const hasNamed = () => oracle.changes.some(({ sid, tx }) => tx !== undefined && sid < change.sid)
-  const isNamed = !bare || (bare.tx === true && hasNamed())
-  if (isNamed && removal && removal.tx === undefined && !acts.some((act) => isUnseen(act) || isOlder(act))) {
+  const isNamed = !bare || (bare.tx === true && hasFrames && hasNamed())
+  const isEarlier = ({ write: { transaction, sid } }: Act) =>
+    (oracle.log.history.accepted.get(transaction.id) ?? Number.POSITIVE_INFINITY) <= sid
+  if (
+    (isNamed || acts.every(isEarlier)) &&
+    removal &&
+    removal.tx === undefined &&
+    !acts.some((act) => isUnseen(act) || isOlder(act))
+  ) {
     const who = redone.length > 0 ? 'a redo' : 'an undo'
     return [`${who} brought back what somebody else removed: ${id}`]
   }

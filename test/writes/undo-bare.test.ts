@@ -87,3 +87,17 @@ test('an undo that somebody else has overtaken is sent once before the data show
   expect(await rows()).toEqual({ 1: { title: 'Milk', n: 1 } })
   await server.close()
 })
+
+test('a removal that changed nothing is not undone, though only rows come, which do not show removals', async () => {
+  const { server, client, rows, wait } = await scene({ deltas: 'rows', pushes: 'sid' })
+  await server.write([{ op: 'd', t: 'Note', id: '1' }])
+  await wait(2_000)
+  expect(client.get('Note', '1')).toMatchObject({ title: 'Milk' })
+  const removal = client.mutate((m) => m.delete('Note', '1'))
+  await server.clock.until(removal.synced)
+  expect(await server.clock.until(client.undo())).toBe(false)
+  await wait(10_000)
+  expect(await rows()).toEqual({})
+  expect(client.get('Note', '1')).toBeUndefined()
+  await server.close()
+})
