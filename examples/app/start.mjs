@@ -11,10 +11,14 @@ await build({ root: fileOf('.'), logLevel: 'error' })
 await build({
   root: fileOf('.'),
   logLevel: 'error',
-  build: { ssr: 'server/server.ts', outDir: 'dist/server' },
+  build: {
+    ssr: 'server/server.ts',
+    outDir: 'dist/server',
+    rollupOptions: { output: { entryFileNames: 'server.mjs' } },
+  },
 })
 
-const { start } = await import('./dist/server/server.js')
+const { start } = await import('./dist/server/server.mjs')
 const app = await start({ port, database, page: fileOf('dist/page') })
 process.once('SIGINT', () => app.close())
 process.once('SIGTERM', () => app.close())

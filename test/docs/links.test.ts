@@ -20,6 +20,9 @@ function lostFiles(document: Document): readonly string[] {
   return [...names].filter((name) => !shown.includes(name) && !existsSync(root + name))
 }
 
+/** Takes the examples out of the package. */
+const copyExamples = 'cp -R node_modules/instep/examples .'
+
 const knownCommands = [
   /^npm init -y$/,
   /^npm install( --save-dev)?( [\w@/.-]+)*$/,
@@ -51,9 +54,10 @@ function brokenCommands(document: Document, { lines }: Block): readonly string[]
     const [, tests] = /^(?:[A-Z_]+=\S+ )*npx vitest run --config (.+)$/.exec(command) ?? []
     if (tests) return namesTests(tests)
     const file = /^node (\S+)$/.exec(command)?.[1]
-    if (file) return shown.includes(file)
+    if (file) return shown.includes(file) || (lines.includes(copyExamples) && existsSync(root + file))
     const archive = /(\S+)\.tgz/.exec(command)?.[0]
     if (archive && posix.basename(archive) !== packed) return false
+    if (command === copyExamples) return true
     return isOfInstep(command) || knownCommands.some((known) => known.test(command))
   }
   return lines

@@ -1,7 +1,18 @@
-import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
@@ -15,7 +26,7 @@ const restore = ['.ci/pack.mjs', '--restore'] as const
 let project = ''
 beforeAll(() => {
   project = mkdtempSync(join(tmpdir(), 'instep-packing-'))
-  for (const name of ['README.md', 'CHANGELOG.md', 'LICENSE', 'docs', 'dist', '.ci']) {
+  for (const name of ['README.md', 'CHANGELOG.md', 'LICENSE', 'docs', 'dist', '.ci', 'examples']) {
     cpSync(join(root, name), join(project, name), { recursive: true })
   }
   const scripts = { prepack: 'node .ci/pack.mjs', postpack: manifest.scripts.postpack }
@@ -30,7 +41,9 @@ function run(command: string, ...args: readonly string[]): void {
 /** The documents in `folder`, by their path from it. */
 function documentsIn(folder: string): readonly Document[] {
   const names = readdirSync(join(folder, 'docs')).map((name) => `docs/${name}`)
-  const paths = ['README.md', 'CHANGELOG.md', ...names].filter((path) => path.endsWith('.md'))
+  const paths = ['README.md', 'CHANGELOG.md', 'examples/app/README.md', ...names].filter((path) =>
+    path.endsWith('.md'),
+  )
   return paths.map((path) => ({ path, text: readFileSync(join(folder, path), 'utf8') }))
 }
 
@@ -67,6 +80,28 @@ describe('npm pack', () => {
   test('keeps the text of a link that is no name of a file', () => {
     expect(readFileSync(join(unpacked, 'README.md'), 'utf8')).toContain('demo (`examples/demo/README.md`)')
   })
+
+  test('packs an application that runs with the packages that its page installs', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'instep-packed-app-'))
+    const guide = readFileSync(join(unpacked, 'docs/build-an-application.md'), 'utf8')
+    const lines = [...guide.matchAll(/^npm install (?:--save-dev )?(.+)$/gm)].map(([, names = '']) => names)
+    for (const name of lines.join(' ').split(' ')) {
+      const path = join(folder, 'node_modules', name.endsWith('.tgz') ? 'instep' : name)
+      mkdirSync(dirname(path), { recursive: true })
+      symlinkSync(name.endsWith('.tgz') ? unpacked : join(root, 'node_modules', name), path)
+    }
+    symlinkSync(join(root, 'node_modules'), join(project, 'node_modules'))
+    writeFileSync(join(folder, 'package.json'), '{}')
+    cpSync(join(unpacked, 'examples'), join(folder, 'examples'), { recursive: true })
+    const args = ['examples/app/start.mjs', 'memory:', '--port', '0']
+    const app = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
+    const [said] = await once(app.stdout, 'data')
+    const page = await fetch(/http:\S+(?=,)/.exec(String(said))?.[0] ?? '')
+    expect(await page.text()).toContain('<div id="root">')
+    app.kill()
+    await once(app, 'exit')
+    rmSync(folder, { recursive: true })
+  }, 120_000)
 
   test('leaves the documents of the project as they are', () => {
     expect(documentsIn(project)).toEqual(documentsIn(root))

@@ -26,9 +26,11 @@ export function SignOut({ userId }: { readonly userId: string }) {
       <legend>
         {question.pending} not sent, {question.rejected} refused
       </legend>
-      <button type="button" onClick={() => signOut('flush')}>
-        Send first
-      </button>
+      {question.pending > 0 && (
+        <button type="button" onClick={() => signOut('flush')}>
+          Send first
+        </button>
+      )}
       <button type="button" onClick={() => signOut('keep')}>
         Keep on this device
       </button>
