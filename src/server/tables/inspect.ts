@@ -29,7 +29,7 @@ export interface MappedTable {
   readonly fields: readonly FieldColumns[]
   /** What {@link columnsOf} returns. */
   readonly columns: Readonly<Record<string, string>>
-  /** The values of `atttypid, atttypmod` in `pg_attribute`, for each column in use. See {@link haveTypes}. */
+  /** The type of each column in use: its `atttypid` and `atttypmod` in `pg_attribute`. See {@link haveTypes}. */
   readonly attributes: Readonly<Record<string, string>>
 }
 
@@ -127,9 +127,10 @@ export async function inspect(db: Db, mapping: TypeMapping): Promise<MappedTable
  */
 export function haveTypes(tables: readonly MappedTable[]): string {
   const conditions = tables.map(({ relation, attributes }) => {
-    const columns = Object.entries(attributes).map(([name, types]) => `(${literal(name)}, ${types})`)
-    return `(select count(*) from pg_attribute where attrelid = to_regclass(${literal(relation)}) and not attisdropped
-      and (attname, atttypid, atttypmod) in (${columns.join()})) = ${columns.length}`
+    // Compared as text, which takes the planner a quarter of the time.
+    const columns = Object.entries(attributes).map(([name, types]) => literal(`${name} ${types}`))
+    return `(select count(*) from pg_attribute where attrelid = to_regclass(${literal(relation)})
+      and attname || ' ' || atttypid || ' ' || atttypmod = any(array[${columns.join()}])) = ${columns.length}`
   })
   return conditions.join(' and ')
 }
@@ -249,7 +250,7 @@ export function conditionOf(where: string): string {
 /** Follows domains to their base types. */
 async function findColumns(db: Db, oid: number): Promise<readonly FoundColumn[]> {
   const { rows } = await sql<FoundColumn>`
-    select a.attname as column, format('%s, %s', a.atttypid, a.atttypmod) as attribute, e.oid is not null as "isArray", format_type(b.oid, b.mod) as spelled,
+    select a.attname as column, a.atttypid || ' ' || a.atttypmod as attribute, e.oid is not null as "isArray", format_type(b.oid, b.mod) as spelled,
       case when known.is_known then coalesce(e.typname, b.typname) else format_type(coalesce(e.oid, b.oid), null) end as name,
       format_type(coalesce(e.oid, b.oid), null) as cast, coalesce(e.typtype, b.typtype) = 'e' as "isEnum",
       (b.mod >= 4 and ((b.mod - 4) >> 16) & 65535 <= 15 and abs((((b.mod - 4) & 2047) # 1024) - 1024) <= 300) as "isDouble",

@@ -32,6 +32,7 @@ export class TableWatch {
   readonly #options: TableWatchOptions
   readonly #timer: Timer
   #mappings: readonly TypeMapping[] = []
+  /** What `instep_aside` says, as it was last read. */
   #state: AsideState = { tables: new Map(), writes: new Map(), rows: new Map() }
   #running: Promise<void> | undefined
   #isStopped = false
@@ -62,8 +63,8 @@ export class TableWatch {
   async start(mappings: readonly TypeMapping[]): Promise<readonly FittingTable[]> {
     const { followers } = this.#options.database
     this.#mappings = mappings
-    const [attachments, asides] = [await readAttachments(followers), await readAsides(followers)]
-    this.#state = asides
+    const attachments = await readAttachments(followers)
+    this.#state = await readAsides(followers)
     const tables: FittingTable[] = []
     for (const mapping of mappings) {
       const found = await examine(followers, mapping, attachments.get(mapping.type))
@@ -103,12 +104,7 @@ export class TableWatch {
     const { database, logger } = this.#options
     const known = kind === 'table' ? this.#state.tables.get(type)?.reason : this.#state.writes.get(type)
     await setAside(database.followers, [{ t: type, kind, id: '', reason }], isLasting)
-    if (kind === 'table') {
-      this.#state = {
-        ...this.#state,
-        tables: new Map(this.#state.tables).set(type, { reason, isDue: !isLasting }),
-      }
-    } else this.#state = { ...this.#state, writes: new Map(this.#state.writes).set(type, reason) }
+    await this.refresh()
     if (known === reason) return
     const what =
       kind === 'table'
@@ -181,10 +177,7 @@ export class TableWatch {
   async #end(type: string, kind: 'table' | 'writes'): Promise<void> {
     const { database, logger } = this.#options
     await endAside(database.followers, type, kind)
-    const [tables, writes] = [new Map(this.#state.tables), new Map(this.#state.writes)]
-    if (kind === 'table') tables.delete(type)
-    else writes.delete(type)
-    this.#state = { ...this.#state, tables, writes }
+    await this.refresh()
     logger.info(
       kind === 'table' ? 'A table fits again, and all of its rows are taken.' : 'Writes succeed again.',
       { type },
