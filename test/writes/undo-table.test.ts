@@ -121,8 +121,35 @@ const servers = {
   pushAfterMs: [-100, 0, 100],
 } as const
 
+type BareScene = ReturnType<typeof allPairs<typeof axes>>[number]
+const axes = { op: Object.keys(ops), moment: moments, ...servers }
+
+/** Scenes of three axes at once, which no pair asks for. */
+const triples: readonly BareScene[] = [
+  {
+    op: 'update',
+    moment: 'accepted',
+    deltas: 'frames',
+    pushes: 'frames',
+    tx: true,
+    since: false,
+    pushAfterMs: 0,
+  },
+  {
+    op: 'update',
+    moment: 'redo after 100 ms',
+    deltas: 'frames',
+    pushes: 'frames',
+    tx: true,
+    since: false,
+    pushAfterMs: 0,
+  },
+  { op: 'insert', moment: 'synced', deltas: 'rows', pushes: 'rows', tx: false, since: false, pushAfterMs: 0 },
+  { op: 'insert', moment: 'synced', deltas: 'rows', pushes: 'none', tx: false, since: false, pushAfterMs: 0 },
+]
+
 describe('undo and redo, at every server without the extensions', () => {
-  test.each(allPairs({ op: Object.keys(ops), moment: moments, ...servers }))(
+  test.each([...allPairs(axes), ...triples])(
     'of $op, $moment: $deltas, pushes $pushes after $pushAfterMs ms, tx $tx, since $since',
     async ({ op, moment, pushes, ...bare }) => {
       await undoesAndRedoes(pushes === 'none' ? { ...bare, socket: false } : { ...bare, pushes }, op, moment)
@@ -139,42 +166,43 @@ describe('undo and redo, at the own service', () => {
   )
 })
 
-test('the undo of a removal that changed nothing does not bring the record back', async () => {
-  const { server, open, rows, wait } = await scene(undefined)
-  const client = await open()
-  const other = server.device().client({ identity: 'ada' })
-  await other.start()
-  await wait(1_000)
-  server.hold()
-  await server.clock.until(other.mutate((m) => m.delete('Note', '1')).accepted)
-  const removal = client.mutate((m) => m.delete('Note', '1'))
-  await server.clock.until(removal.accepted)
-  server.release()
-  await server.clock.until(removal.synced)
-  expect(await server.clock.until(client.undo())).toBe(false)
-  expect(client.canRedo).toBe(false)
-  await wait(60_000)
-  expect(await rows()).toEqual({})
-  await server.close()
-})
+describe.each(['the leader', 'a follower'])('in %s, the undo of a removal that changed nothing', (place) => {
+  async function removedTwice() {
+    const here = await scene(undefined)
+    const { server, open, wait } = here
+    const leader = await open()
+    const client = place === 'a follower' ? await open() : leader
+    const other = server.device().client({ identity: 'ada' })
+    await other.start()
+    await wait(1_000)
+    server.hold()
+    await server.clock.until(other.mutate((m) => m.delete('Note', '1')).accepted)
+    const removal = client.mutate((m) => m.delete('Note', '1'))
+    await server.clock.until(removal.accepted)
+    return { ...here, client, removal }
+  }
 
-test('the undo of a removal that is accepted and changed nothing brings the record back for nobody', async () => {
-  const { server, open, rows, wait } = await scene(undefined)
-  const client = await open()
-  const other = server.device().client({ identity: 'ada' })
-  await other.start()
-  await wait(1_000)
-  server.hold()
-  await server.clock.until(other.mutate((m) => m.delete('Note', '1')).accepted)
-  const removal = client.mutate((m) => m.delete('Note', '1'))
-  await server.clock.until(removal.accepted)
-  const undoing = (await server.clock.until(removal.undo())) || undefined
-  server.release()
-  await wait(60_000)
-  expect(undoing?.state).toBe('cancelled')
-  expect(await rows()).toEqual({})
-  expect(shown(client, 'Note')).toEqual({})
-  await server.close()
+  test('does not bring the record back', async () => {
+    const { server, client, removal, rows, wait } = await removedTwice()
+    server.release()
+    await server.clock.until(removal.synced)
+    expect(await server.clock.until(client.undo())).toBe(false)
+    expect(client.canRedo).toBe(false)
+    await wait(60_000)
+    expect(await rows()).toEqual({})
+    await server.close()
+  })
+
+  test('brings it back for nobody while the removal is only accepted', async () => {
+    const { server, client, removal, rows, wait } = await removedTwice()
+    const undoing = (await server.clock.until(removal.undo())) || undefined
+    server.release()
+    await wait(60_000)
+    expect(undoing?.state).toBe('cancelled')
+    expect(await rows()).toEqual({})
+    expect(shown(client, 'Note')).toEqual({})
+    await server.close()
+  })
 })
 
 test.each<[string, BareOptions | undefined]>([
@@ -228,17 +256,31 @@ test('the undo restores what somebody else wrote just before, which came togethe
   await server.close()
 })
 
-test('without `tx` in frames, either of two users can undo the removal that both have made', async () => {
-  const { server, open, rows, wait } = await scene({})
-  const client = await open()
-  server.hold()
-  await server.write([{ op: 'd', t: 'Note', id: '1' }])
-  const removal = client.mutate((m) => m.delete('Note', '1'))
-  await server.clock.until(removal.accepted)
-  server.release()
-  await server.clock.until(removal.synced)
-  expect(await server.clock.until(client.undo())).toBe(true)
-  await wait(60_000)
-  expect(await rows()).toEqual(before)
-  await server.close()
+describe('of two users who do the same at the same time', () => {
+  const removal = (m: Mutator) => m.delete('Note', '1')
+  const update = (m: Mutator) => m.update('Note', '1', { title: 'Oats' })
+
+  test.each<[string, BareOptions, (m: Mutator) => void, Records | undefined]>([
+    ['both can undo a removal if frames do not name their `tx`', {}, removal, before],
+    ['only the first can undo a removal if frames name their `tx`', { tx: true }, removal, undefined],
+    ['only the first can undo a value if frames do not name their `tx`', {}, update, undefined],
+    ['only the first can undo a value if frames name their `tx`', { tx: true }, update, undefined],
+  ])('%s', async (_, bare, write, undone) => {
+    const { server, open, rows, wait } = await scene(bare)
+    const client = await open()
+    const other = server.device().client({ identity: 'ada' })
+    await other.start()
+    await wait(1_000)
+    server.hold()
+    await server.clock.until(other.mutate(write).accepted)
+    const written = client.mutate(write)
+    await server.clock.until(written.accepted)
+    server.release()
+    await server.clock.until(written.synced)
+    const after = await rows()
+    expect(await server.clock.until(client.undo())).toBe(undone !== undefined)
+    await wait(60_000)
+    expect(await rows()).toEqual(undone ?? after)
+    await server.close()
+  })
 })
