@@ -15,7 +15,7 @@ const help = `Applies each change of mutations.ts to a copy of the project, alon
 
 Ends with 1 where a test does not pass without a change, or passes with one.`
 
-/** So long may one run of vitest take, in ms. */
+/** So long may a run of vitest take for each file of tests, in ms. */
 const maxMs = 180_000
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -90,7 +90,7 @@ async function runTests(copy, mutations) {
   const args = ['run', '--config', 'test/vitest.config.ts', '--reporter', 'json', '--outputFile', output]
   const pattern = mutations.map(({ name }) => patternOf(name)).join('|')
   const vitest = join(copy, 'node_modules', 'vitest', 'vitest.mjs')
-  await exec(process.execPath, [vitest, ...args, '-t', pattern, ...files], copy)
+  await exec(process.execPath, [vitest, ...args, '-t', pattern, ...files], copy, maxMs * files.length)
   const { testResults } = readResult(output)
   return testResults?.flatMap(({ name: file, assertionResults }) =>
     assertionResults
@@ -109,9 +109,9 @@ function readResult(output) {
 }
 
 /** Resolves when the process has ended, however it did. */
-function exec(command, args, cwd) {
+function exec(command, args, cwd, timeout) {
   return new Promise((resolve) => {
-    execFile(command, args, { cwd, timeout: maxMs, killSignal: 'SIGKILL', maxBuffer: 2 ** 28 }, resolve)
+    execFile(command, args, { cwd, timeout, killSignal: 'SIGKILL', maxBuffer: 2 ** 28 }, resolve)
   })
 }
 
