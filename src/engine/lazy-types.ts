@@ -3,7 +3,7 @@ import type { Data } from '../persistence/data.ts'
 import { unreadable } from '../persistence/format.ts'
 import type { Restored } from '../persistence/stored-data.ts'
 import type { HistoryPosition } from '../protocol/bootstrap.ts'
-import { type RowOp, rowKey } from '../protocol/fold.ts'
+import { keyOf, type RowOp } from '../protocol/fold.ts'
 import { isOtherEpoch } from '../protocol/guards.ts'
 import type { Replica } from '../records/replica.ts'
 import type { Staging } from '../records/staging.ts'
@@ -63,7 +63,7 @@ export class LazyTypes {
   keep(ops: readonly RowOp[], sid: number): void {
     this.#keptTo = sid
     for (const op of ops) {
-      const key = rowKey(op.t, op.id)
+      const key = keyOf(op)
       this.#kept.set(key, combined(this.#kept.get(key) ?? [], op))
     }
   }
@@ -144,7 +144,7 @@ export class LazyTypes {
     await staging.prepare()
     if (this.#base !== base || this.#isPaused) return
     const rest = this.#keptAfter(sid, types).filter((op) => !applied.has(op))
-    for (const { t, id } of this.#keptOf(types)) this.#kept.delete(rowKey(t, id))
+    for (const kept of this.#keptOf(types)) this.#kept.delete(keyOf(kept))
     // `join` reports the updates of unknown records, unless `rest` brings the record.
     listener.join(staging, types, [...staging.unknown, ...rest], repair.owed)
   }

@@ -1,7 +1,15 @@
 import type { DataPosition } from '../mutations/data-position.ts'
 import type { JournalEntry } from '../persistence/stored-data.ts'
 import { type DeltaFrame, type DeltaMessage, framesOf } from '../protocol/delta.ts'
-import { asInsert, fold, type RowChange, type RowOp, type RowSource, rowKey } from '../protocol/fold.ts'
+import {
+  asInsert,
+  fold,
+  keyOf,
+  type RowChange,
+  type RowOp,
+  type RowSource,
+  rowKey,
+} from '../protocol/fold.ts'
 import { isOtherEpoch } from '../protocol/guards.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { Rows } from '../records/replica.ts'
@@ -105,7 +113,7 @@ function confirmedOf(unknown: readonly RowOp[], confirmed: readonly RowOp[]): re
 
 /** The rows up to `confirmed`. `rows`: the rows without pending transactions. */
 export function confirmedRowsIn({ confirmedRows }: Position, rows: Rows): RowSource {
-  const known = new Map(confirmedRows.map((confirmed) => [rowKey(confirmed.t, confirmed.id), confirmed]))
+  const known = new Map(confirmedRows.map((confirmed) => [keyOf(confirmed), confirmed]))
   if (known.size === 0) return rows
   return {
     of: (t) => ({
@@ -119,13 +127,10 @@ export function confirmedRowsIn({ confirmedRows }: Position, rows: Rows): RowSou
 
 /** `ops` of a delta up to `sid`, with the pushed frames that it leaves out because later ones replace them. */
 export function withPushed({ unconfirmed }: Position, ops: readonly DeltaFrame[], sid: number) {
-  const keys = new Set(ops.map(keyOf))
-  const isLeftOut = (frame: DeltaFrame) => frame.sid <= sid && !keys.has(keyOf(frame))
+  const nameOf = (frame: DeltaFrame) => `${frame.sid} ${keyOf(frame)}`
+  const names = new Set(ops.map(nameOf))
+  const isLeftOut = (frame: DeltaFrame) => frame.sid <= sid && !names.has(nameOf(frame))
   return [...unconfirmed.filter(isLeftOut), ...ops].sort((a, b) => a.sid - b.sid)
-}
-
-function keyOf({ sid, t, id }: DeltaFrame): string {
-  return `${sid} ${rowKey(t, id)}`
 }
 
 function nothing(state: Position): Outcome {
@@ -214,7 +219,7 @@ function confirmedRowsOf(
   const confirmed = new Map(
     fold(rows, toConfirmed)
       .changes()
-      .map((change) => [rowKey(change.t, change.id), change]),
+      .map((change) => [keyOf(change), change]),
   )
   const confirmedRows = new Map<string, ConfirmedRow>()
   for (const { t, id } of unconfirmed) {

@@ -20,7 +20,7 @@ import { type Effect, effectsIn } from './inverse.ts'
 import type { OptimisticUpdates } from './optimistic-updates.ts'
 import { isUnsent, type Outbox } from './outbox.ts'
 import type { OutboxLog } from './outbox-log.ts'
-import { OwnFrames, opsOn } from './own-frames.ts'
+import { OwnFrames, opsOn, recordsOf } from './own-frames.ts'
 import type { Rollback, RollbackListener } from './rollback.ts'
 import type { SenderListener } from './sender.ts'
 import { type LocalTransaction, rejectionOf } from './transaction.ts'
@@ -115,10 +115,10 @@ export class Acknowledgements implements SenderListener {
   removedAt(sid: number, results: number): readonly DeltaFrame[] {
     const { outbox, replica } = this.#options
     return outbox.shownAt(sid, results).flatMap(({ record: { ops, sent = ops } }) =>
-      [...new Map(sent.map(({ t, id }) => [rowKey(t, id), { t, id }]))].flatMap(([key, { t, id }]) => {
-        const before = replica.confirmed(t, id)
+      [...recordsOf(sent)].flatMap(([key, record]) => {
+        const before = replica.confirmed(record.t, record.id)
         const after = opsOn(sent, key).reduce(applyTxOp, before)
-        return before && !after ? { op: 'd' as const, t, id, sid } : []
+        return before && !after ? removalOf(record, sid) : []
       }),
     )
   }
@@ -217,7 +217,17 @@ export class Acknowledgements implements SenderListener {
       // Later transactions on the same records no longer have to wait for this one.
       this.#options.rollback.reject(transaction, error, sid)
     }
+    if (error.reason === 'not_found' && this.#ownFrames.areRows) this.#removeMissing(transaction, sid)
     this.#awaitEcho(Number.NEGATIVE_INFINITY)
+  }
+
+  /** The server has no record that `transaction` updates, which only rows do not show. `sid`: its position by then. */
+  #removeMissing({ record: { ops } }: LocalTransaction, sid: number): void {
+    const { position, listener } = this.#options
+    const { confirmed = 0 } = position() ?? {}
+    const removals = [...recordsOf(ops)].map(([, record]) => removalOf(record, confirmed))
+    // Of several records, nobody says which one is missing.
+    if (confirmed <= sid && removals.length === 1) listener.removed(removals)
   }
 
   /** The number of results that the server has returned so far. */
@@ -461,6 +471,10 @@ export class Acknowledgements implements SenderListener {
     this.#toStore.add(transaction)
     this.#storing.within(storeMs)
   }
+}
+
+function removalOf(record: Pick<DeltaFrame, 't' | 'id'>, sid: number): DeltaFrame {
+  return { t: record.t, id: record.id, op: 'd', sid }
 }
 
 /** The maximum number of tries of an undo or a redo that conflicts with changes of others. */

@@ -1,5 +1,5 @@
-import type { OutboxRecord, RecordImage } from '../persistence/outbox.ts'
-import { rowKey } from '../protocol/fold.ts'
+import type { OutboxRecord } from '../persistence/outbox.ts'
+import { keyOf } from '../protocol/fold.ts'
 import type { TxOp } from '../protocol/tx.ts'
 import type { LocalTransaction } from './transaction.ts'
 
@@ -22,7 +22,7 @@ export class ByRecord {
     }
   }
 
-  /** The transactions that change the record of `key`, from `rowKey`. */
+  /** The transactions that change the record of `key`, from `keyOf`. */
   at(key: string): Iterable<LocalTransaction> {
     return this.#all.get(key) ?? []
   }
@@ -67,8 +67,4 @@ function pendingIn(index: Index, ops: readonly TxOp[]): readonly string[] {
 function additionsOf({ ops, before }: OutboxRecord): readonly TxOp[] {
   const existing = new Set(before.filter(({ p }) => p).map(keyOf))
   return ops.filter((op) => op.op === 'i' && !existing.has(keyOf(op)))
-}
-
-function keyOf({ t, id }: TxOp | RecordImage): string {
-  return rowKey(t, id)
 }

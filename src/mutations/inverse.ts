@@ -1,6 +1,6 @@
 import type { OutboxRecord, RecordImage } from '../persistence/outbox.ts'
 import type { DeltaFrame } from '../protocol/delta.ts'
-import { applyOp, type RowSource, rowKey } from '../protocol/fold.ts'
+import { applyOp, keyOf, type RowSource, rowKey } from '../protocol/fold.ts'
 import { jsonEqual, type Payload } from '../protocol/json.ts'
 import { applyTxOp, remainingOp } from '../protocol/remaining-op.ts'
 import type { WireRow } from '../protocol/row.ts'
@@ -23,7 +23,7 @@ export interface Effect {
 export function effectsOf({ before, ops }: Pick<OutboxRecord, 'before' | 'ops'>): readonly Effect[] {
   const rows = new Map(before.map(({ t, id, p }) => [rowKey(t, id), p ? { t, id, p } : undefined]))
   for (const op of ops) {
-    const key = rowKey(op.t, op.id)
+    const key = keyOf(op)
     rows.set(key, applyTxOp(rows.get(key), op))
   }
   return before.map(({ t, id, p }) => ({
@@ -46,8 +46,8 @@ export function effectsIn(
 ): readonly Effect[] {
   const effects = new Map<string, Effect>()
   const current = new Map<string, WireRow | undefined>()
-  const touched = new Set(frames.filter((frame) => frame.tx === tx).map(({ t, id }) => rowKey(t, id)))
-  const keyed = frames.map((frame) => ({ frame, key: rowKey(frame.t, frame.id) }))
+  const touched = new Set(frames.filter((frame) => frame.tx === tx).map(keyOf))
+  const keyed = frames.map((frame) => ({ frame, key: keyOf(frame) }))
   const ofTouched = keyed.filter(({ key }) => touched.has(key))
   const last = new Map(ofTouched.map(({ frame, key }) => [key, frame]))
   for (const { frame, key } of ofTouched) {
@@ -144,7 +144,7 @@ export function withoutWas(ops: readonly TxOp[], rows: RowSource, since: number)
 function stepsOf(ops: readonly TxOp[], rows: RowSource) {
   const now = new Map<string, WireRow | undefined>()
   return ops.map((op) => {
-    const key = rowKey(op.t, op.id)
+    const key = keyOf(op)
     const row = now.has(key) ? now.get(key) : rows.of(op.t).get(op.id)
     const after = applyTxOp(row, op)
     now.set(key, after)
@@ -154,8 +154,8 @@ function stepsOf(ops: readonly TxOp[], rows: RowSource) {
 
 /** Writes the ops of a rejected transaction again, on top of the current records. */
 export function tryAgain(record: Pick<OutboxRecord, 'ops' | 'before'>, m: Mutator): void {
-  const effects = new Map(effectsOf(record).map((effect) => [rowKey(effect.t, effect.id), effect]))
-  for (const op of record.ops) repeat(op, effects.get(rowKey(op.t, op.id))?.mine, m)
+  const effects = new Map(effectsOf(record).map((effect) => [keyOf(effect), effect]))
+  for (const op of record.ops) repeat(op, effects.get(keyOf(op))?.mine, m)
 }
 
 function repeat(op: TxOp, mine: Payload | undefined, m: Mutator): void {

@@ -1,5 +1,5 @@
 import type { OutboxRecord, RecordImage } from '../persistence/outbox.ts'
-import { rowKey } from '../protocol/fold.ts'
+import { keyOf } from '../protocol/fold.ts'
 import type { TxOp } from '../protocol/tx.ts'
 
 type Joinable = Pick<OutboxRecord, 'ops' | 'before' | 'bases' | 'requires'>
@@ -22,9 +22,9 @@ export function joinRecords(id: string, earlier: Joinable, later: Joinable): Joi
  */
 function joinOps(earlier: readonly TxOp[], later: readonly TxOp[]): readonly TxOp[] {
   const ops = [...earlier]
-  const places = new Map(earlier.map(({ t, id }, at) => [rowKey(t, id), at]))
+  const places = new Map(earlier.map((op, at) => [keyOf(op), at]))
   for (const op of later) {
-    const key = rowKey(op.t, op.id)
+    const key = keyOf(op)
     const at = places.get(key) ?? -1
     const last = ops[at]
     if (last && last.op !== 'd' && op.op === 'u' && op.unchangedSince === undefined) {
@@ -36,6 +36,6 @@ function joinOps(earlier: readonly TxOp[], later: readonly TxOp[]): readonly TxO
 
 /** The images of both lists; if both have an image of a record, the earlier one. */
 function joinImages(earlier: readonly RecordImage[], later: readonly RecordImage[]): readonly RecordImage[] {
-  const known = new Set(earlier.map(({ t, id }) => rowKey(t, id)))
-  return [...earlier, ...later.filter(({ t, id }) => !known.has(rowKey(t, id)))]
+  const known = new Set(earlier.map(keyOf))
+  return [...earlier, ...later.filter((image) => !known.has(keyOf(image)))]
 }

@@ -1,5 +1,5 @@
 import type { DeltaFrame, DeltaMessage } from '../protocol/delta.ts'
-import { applyOp, type RowSource, rowKey } from '../protocol/fold.ts'
+import { applyOp, keyOf, type RowSource, rowKey } from '../protocol/fold.ts'
 import { applyTxOp } from '../protocol/remaining-op.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
@@ -64,7 +64,7 @@ export class OwnFrames {
     }
     const now = new Map<string, WireRow | undefined>()
     for (const frame of confirmed) {
-      const key = rowKey(frame.t, frame.id)
+      const key = keyOf(frame)
       if (!isAwaited(key)) continue
       const before = now.has(key) ? now.get(key) : rows.of(frame.t).get(frame.id)
       const after = applyOp(before, frame)
@@ -98,31 +98,35 @@ export class OwnFrames {
    * frames as it has ops, backwards from the one at `sid`. `undefined` if there is none at `sid`.
    */
   effectsOf({ record: { ops, sent = ops } }: LocalTransaction, sid: number): readonly Effect[] | undefined {
-    const own = [...new Set(sent.map(({ t, id }) => rowKey(t, id)))].map((key) => {
+    const own = Array.from(recordsOf(sent), ([key, record]) => {
       const seen = this.#seen.get(key) ?? []
       const upTo = seen.filter(({ frame }) => frame.tx === undefined && frame.sid <= sid)
       const next = seen.find(({ frame }) => frame.sid > sid)
-      return { key, frames: upTo.slice(-opsOn(sent, key).length), next }
+      return { key, record, frames: upTo.slice(-opsOn(sent, key).length), next }
     })
     const isSeen = own.some(({ frames }) => frames.at(-1)?.frame.sid === sid)
-    const effects = own.flatMap(({ key, frames, next }): readonly Effect[] => {
+    const effects = own.flatMap(({ key, record, frames, next }): readonly Effect[] => {
       const [first] = frames
       if (!isSeen || !first) {
         // The delta has left its frame out, because the next one replaces it.
         if (next) next.before = opsOn(sent, key).reduce(applyTxOp, next.before)
         return []
       }
-      const { t, id } = first.frame
       const written = opsOn(ops, key)
       // The server adds a record only if there is none.
       const base = written[0]?.op === 'i' && !written[0].put ? undefined : first.before?.p
-      return [{ t, id, base, mine: frames.at(-1)?.after?.p, isWhole: true, ops: written }]
+      return [{ ...record, base, mine: frames.at(-1)?.after?.p, isWhole: true, ops: written }]
     })
     return effects.length > 0 ? effects : undefined
   }
 }
 
+/** The records of `ops`, by their keys. */
+export function recordsOf(ops: readonly TxOp[]) {
+  return new Map(ops.map(({ t, id }) => [rowKey(t, id), { t, id }]))
+}
+
 /** The ops of a transaction on the record of `key`. */
 export function opsOn(ops: readonly TxOp[], key: string): readonly TxOp[] {
-  return ops.filter(({ t, id }) => rowKey(t, id) === key)
+  return ops.filter((op) => keyOf(op) === key)
 }

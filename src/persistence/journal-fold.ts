@@ -1,4 +1,4 @@
-import { applyOp, type RowOp, rowKey } from '../protocol/fold.ts'
+import { applyOp, keyOf, type RowOp } from '../protocol/fold.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { PageEntry } from './format.ts'
 
@@ -12,7 +12,7 @@ export class JournalFold {
 
   add(ops: readonly RowOp[]): void {
     for (const op of ops) {
-      const key = rowKey(op.t, op.id)
+      const key = keyOf(op)
       const earlier = this.#waiting.get(key)
       if (earlier) earlier.push(op)
       else this.#waiting.set(key, [op])
@@ -49,7 +49,7 @@ export class JournalFold {
   }
 
   #foldRow(row: WireRow): WireRow | undefined {
-    const key = rowKey(row.t, row.id)
+    const key = keyOf(row)
     const ops = this.#waiting.get(key)
     if (!ops) return this.#done.has(key) ? undefined : row
     this.#waiting.delete(key)

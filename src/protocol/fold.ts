@@ -113,7 +113,7 @@ export class UnknownRecords {
   /** Handles the next op. `isThere`: whether its record exists. */
   note(op: RowOp, isThere: boolean): void {
     if (op.op === 'u' ? isThere : this.#ops.size === 0) return
-    const key = rowKey(op.t, op.id)
+    const key = keyOf(op)
     if (op.op !== 'u') this.#ops.delete(key)
     else if (!this.#ops.has(key)) this.#ops.set(key, op)
   }
@@ -144,6 +144,11 @@ type Touched = { -readonly [Key in keyof RowChange]: RowChange[Key] }
 /** A unique key for each record, whatever characters its type and id have. */
 export function rowKey(t: string, id: string): string {
   return `${t.length}:${t}${id}`
+}
+
+/** The key of a record, as {@link rowKey} makes it. */
+export function keyOf({ t, id }: { readonly t: string; readonly id: string }): string {
+  return rowKey(t, id)
 }
 
 /**

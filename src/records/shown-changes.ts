@@ -1,4 +1,4 @@
-import { type RowChange, rowKey } from '../protocol/fold.ts'
+import { keyOf, type RowChange } from '../protocol/fold.ts'
 import type { DataRecord, Records } from './record.ts'
 
 export interface RecordChange {
@@ -42,7 +42,7 @@ export class ShownChanges {
     if (kind === 'snapshot') return { kind }
     const merged = new Map<string, RowChange>()
     for (const row of rows) {
-      const key = rowKey(row.t, row.id)
+      const key = keyOf(row)
       const { before, at } = merged.get(key) ?? row
       merged.set(key, { ...row, before, at: row.at ?? at })
     }

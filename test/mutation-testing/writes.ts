@@ -143,7 +143,7 @@ export const writes: readonly Mutation[] = [
     test: 'test/writes/sending.test.ts',
     name: 'invariant 24: a 401 runs the handler once and keeps all, which is sent with the new token',
     file: 'src/mutations/sender.ts',
-    from: "for (const transaction of sent ?? []) transaction.dispatch({ type: 'unsent' })",
+    from: "if (!outbox.results.has(transaction)) transaction.dispatch({ type: 'unsent' })",
     to: '',
   },
   {

@@ -101,3 +101,22 @@ test('a removal that changed nothing is not undone, though only rows come, which
   expect(client.get('Note', '1')).toBeUndefined()
   await server.close()
 })
+
+test.each(['an undo', 'an update'])(
+  '%s that the server refuses because the record is gone lets the record go here, though only rows come',
+  async (what) => {
+    const { server, client, rows, wait } = await scene({ deltas: 'rows', pushes: 'rows' })
+    await server.clock.until(client.mutate((m) => m.update('Note', '1', { title: 'Mine' })).synced)
+    await server.write([{ op: 'd', t: 'Note', id: '1' }])
+    await wait(2_000)
+    expect(client.get('Note', '1')).toMatchObject({ title: 'Mine' })
+    if (what === 'an undo') expect(await server.clock.until(client.undo())).toBe(true)
+    else client.mutate((m) => m.update('Note', '1', { title: 'Again' }))
+    await wait(10_000)
+    expect(client.get('Note', '1')).toBeUndefined()
+    const reasons = client.outbox.list().map(({ rejection }) => rejection?.reason)
+    expect(reasons).toEqual(what === 'an undo' ? [] : ['not_found'])
+    expect(await rows()).toEqual({})
+    await server.close()
+  },
+)
