@@ -1,5 +1,6 @@
 // Breaks the source one line at a time, and sees that the test of each invariant notices.
-import { execFile } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -108,11 +109,12 @@ function readResult(output) {
   }
 }
 
-/** Resolves when the process has ended, however it did. */
-function exec(command, args, cwd, timeout) {
-  return new Promise((resolve) => {
-    execFile(command, args, { cwd, timeout, killSignal: 'SIGKILL', maxBuffer: 2 ** 28 }, resolve)
-  })
+/** Resolves when the process has ended, however it did. After `maxMs`, it is killed with all that it has started. */
+async function exec(command, args, cwd, maxMs) {
+  const child = spawn(command, args, { cwd, detached: true, stdio: 'ignore' })
+  const timer = setTimeout(() => process.kill(-child.pid, 'SIGKILL'), maxMs)
+  await once(child, 'exit')
+  clearTimeout(timer)
 }
 
 /** A name as it is written in a test file matches each name that is made of it. */
