@@ -19,8 +19,11 @@ export interface Outcome {
 /** So many requests may be made in ten quiet minutes by one tab. */
 const maxRequests = 30
 
-/** The same where there is no socket, which a tab tries now and then. */
-const maxWithoutSocket = 90
+/**
+ * The same where there is no socket. A tab tries it after a random part of 30 s, and asks for a delta each time: forty
+ * times on average, and sixty times by chance.
+ */
+const maxWithoutSocket = 125
 
 /** So many may be made in an hour in which much goes wrong, by one tab. */
 const maxPerHour = 600
@@ -178,7 +181,9 @@ async function look(simulation: Simulation): Promise<void> {
   const { length } = server.requests
   await simulation.advance(600_000)
   const most = plan.bare?.socket === false ? maxWithoutSocket : maxRequests
-  if (server.requests.length - length > most * tabs.length) oracle.fault('in the end requests keep coming')
+  const count = server.requests.length - length
+  if (count > most * tabs.length)
+    oracle.fault(`in the end requests keep coming: ${count} of ${tabs.length} tabs in ten minutes`)
 }
 
 /** Every tab is opened again, offline first: nothing old is shown, and nothing is sent again. */

@@ -128,8 +128,8 @@ const happenings: Record<Deed, (moment: Moment) => unknown> = {
   ...pageDeeds,
   'somebody else signs in': ({ simulation, index }) => {
     const device = simulation.device(index)
-    // A tab without data takes whoever answers first for its user.
-    if (device.disk.isEmpty) return
+    // A tab whose disk names no owner takes whoever answers first for its user.
+    if (!device.disk.hasOwner) return
     device.signedIn = device.signedIn === 'ada' ? 'ben' : 'ada'
     device.disk.beforeRefusal = undefined
     simulation.tell(`${device.signedIn} signs in on the ${device.name} device`)

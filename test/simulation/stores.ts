@@ -27,8 +27,11 @@ export class Disk {
   isTight = false
   /** So many write transactions are begun before one is refused. `undefined`: none is. */
   beforeRefusal: number | undefined
-  /** Whether neither data nor a write was ever stored. */
-  isEmpty = true
+  /**
+   * Whether it can say whose it is: data was stored, or a write of a tab that had data. A write of a tab that has never
+   * heard the server is stored with no owner, because that tab knows none.
+   */
+  hasOwner = false
   /** The databases of the clients that were ever opened. */
   readonly names = new Set<string>()
   /** Called when a write transaction is refused. */
@@ -93,7 +96,7 @@ export class Disk {
           hasData = watched.hasData
           return made
         })
-        if (stored.length > 0 || hasData) this.isEmpty = false
+        if (hasData) this.hasOwner = true
         if (stored.length > 0) onCommit(stored)
         if (silence?.hasCommitted) await silence.over.promise
         return result

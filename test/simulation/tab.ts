@@ -161,6 +161,7 @@ export class Tab {
   }
 
   #committed(values: readonly StoreValue[]): void {
+    if (this.history !== undefined) this.device.disk.hasOwner = true
     const hasNew = this.device.stored(values)
     if (!hasNew || !this.#onDeath) return
     this.crash()
