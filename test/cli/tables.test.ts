@@ -16,7 +16,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const tables = { Issue: { table: 'issues', id: 'id', owner: 'team_id', fields: ['title'] } }
+const tables = { Issue: { table: 'issues', id: 'id', owner: 'team_id', fields: ['title', 'price'] } }
 
 describe.each(['a folder', 'PostgreSQL'])('with %s', (kind) => {
   let database = ''
@@ -44,7 +44,7 @@ describe.each(['a folder', 'PostgreSQL'])('with %s', (kind) => {
     config = join(folder, `${kind.replace(' ', '-')}.mjs`)
     writeFileSync(config, `export default ${JSON.stringify({ database, ownerField: 'teamId', tables })}`)
     await run(
-      'create table issues (id int primary key, team_id text, title text)',
+      'create table issues (id int primary key, team_id text, title text, price numeric)',
       "insert into issues values (1, 'red', 'One'), (2, 'red', 'Two')",
     )
   })
@@ -66,7 +66,7 @@ describe.each(['a folder', 'PostgreSQL'])('with %s', (kind) => {
     expect(attached).toMatchObject({ code: 0, stderr: '' })
     expect(attached.stdout).toContain('Issue: all rows are taken.')
     expect((await called(['list', 'Issue', '--database', database])).stdout).toBe(
-      '{"teamId":"red","title":"One","id":"1"}\n{"teamId":"red","title":"Two","id":"2"}\n',
+      '{"teamId":"red","title":"One","price":null,"id":"1"}\n{"teamId":"red","title":"Two","price":null,"id":"2"}\n',
     )
     expect(await called(['check', '--config', config])).toEqual({
       code: 0,
@@ -74,6 +74,18 @@ describe.each(['a folder', 'PostgreSQL'])('with %s', (kind) => {
       stderr: '',
     })
     await start()
+
+    await run("insert into issues select n, 'red', 'Odd', '1e2000' from generate_series(10, 20) n")
+    await called(['attach', '--config', config])
+    const sentence = 'is set aside, and no client has it. A number in it has more than 1000 digits.'
+    const named = [10, 11, 12, 13, 14, 15, 16, 17, 18, 19].map((id) => `Issue ${id} ${sentence}\n`)
+    expect(await called(['check', '--config', config])).toEqual({
+      code: 0,
+      stdout: `Issue: 2 rows, 0 changes waiting, 0 differing.\n${named.join('')}Issue: 11 rows set aside in total.\n`,
+      stderr: '',
+    })
+    await run('delete from issues where id >= 10')
+    await called(['attach', '--config', config])
 
     await run("update instep_record set p = '{}' where id = '2'")
     const found = await called(['check', '--config', config])

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { root } from './documents.ts'
+import { readDocuments, root } from './documents.ts'
 
 const read = (path: string) => readFileSync(root + path, 'utf8')
 const readme = read('README.md')
@@ -37,4 +37,12 @@ test('the README says how large a client is', () => {
 test('the README fits on two screens and has both pictures of the demo', () => {
   expect(readme.split('\n').length).toBeLessThanOrEqual(151)
   for (const scheme of ['light', 'dark']) expect(readme).toContain(`".github/demo-${scheme}.png"`)
+})
+
+test('the documents are short enough to be read', () => {
+  const documents = readDocuments().filter(({ path }) => path.startsWith('docs/'))
+  const bytesOf = (paths: typeof documents) =>
+    paths.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
+  expect(bytesOf(documents)).toBeLessThanOrEqual(300_000)
+  expect(bytesOf(documents.filter(({ path }) => path === 'docs/api.md'))).toBeLessThanOrEqual(55_000)
 })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
+import { findPython } from '../setup/find-python.mjs'
 
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url))
 
@@ -16,13 +17,19 @@ const commands = Object.entries(manifest.scripts).flatMap(([name, script]) => {
 
 /** Runs a command in an empty folder, and returns how it ended and what is in the folder. */
 function run(file: string, ...args: readonly string[]) {
+  const { lines, ...ended } = ranBy(process.execPath, file, args)
+  const [sentence, usage] = lines
+  return { ...ended, sentence, usage }
+}
+
+function ranBy(program: string, file: string, args: readonly string[]) {
   const cwd = mkdtempSync(join(tmpdir(), 'instep-arguments-'))
-  const { status, stderr, stdout } = spawnSync(process.execPath, [join(examples, file), ...args], {
+  const { status, stderr, stdout } = spawnSync(program, [join(examples, file), ...args], {
     cwd,
     encoding: 'utf8',
+    timeout: 20_000,
   })
-  const [sentence, usage] = stderr.trim().split('\n')
-  return { status, sentence, usage, stdout, files: readdirSync(cwd) }
+  return { status, lines: stderr.trim().split('\n'), stdout, files: readdirSync(cwd) }
 }
 
 test('every example that can be started has a script', () => {
@@ -64,5 +71,20 @@ test.each([
   const { status, sentence, files } = run(file, ...args)
   expect(status).toBe(2)
   expect(sentence).toBe(expected)
+  expect(files).toEqual([])
+})
+
+test.each([
+  ['an unknown option', ['--prot', '5301']],
+  ['an option that is cut short', ['--tok', 'a', 'ada']],
+  ['an argument', ['folder']],
+])('examples/backend-python refuses %s in one sentence, and creates nothing', (_, args) => {
+  const python = findPython()
+  if (python === undefined) throw new Error('There is no Python with aiohttp; run `npm run setup`.')
+  const all = ['--database', 'data.db', '--port', '0', ...args]
+  const { status, lines, files } = ranBy(python, 'backend-python/server.py', all)
+  expect(status).toBe(2)
+  expect(lines[0]).toMatch(/^usage: server\.py /)
+  expect(lines.at(-1)).toBe(`server.py: error: unrecognized arguments: ${args.join(' ')}`)
   expect(files).toEqual([])
 })

@@ -3,7 +3,7 @@ import type { WireRow } from '../../src/protocol/row.ts'
 import type { TxResponse } from '../../src/protocol/tx.ts'
 import { bearerToken, createSyncService, openSqlLog, type SyncService } from '../../src/server/index.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
-import { openTeam, schema, type Team, tables, teams } from './team.ts'
+import { healthOf, openTeam, schema, type Team, tables, teams } from './team.ts'
 
 /* The service has a role with few rights, and somebody takes one of them away. Only that table is set aside. */
 
@@ -57,7 +57,7 @@ const ask = async (path: string, body?: object) => {
   const init = body ? { method: 'POST', body: JSON.stringify(body) } : {}
   return service.fetch(new Request(`https://sync.test${path}`, { ...init, headers }))
 }
-const health = async () => (await ask('/healthz')).text()
+const health = () => healthOf(service)
 const titles = async () => {
   const { rows }: { rows: readonly WireRow[] } = await (await ask('/sync/v1/bootstrap')).json()
   return rows.filter(({ t }) => t === 'Issue').map(({ p }) => p.title)

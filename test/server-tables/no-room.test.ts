@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { prometheusMetrics } from '../../src/server/index.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
-import { kinds, openTeam, type Team } from './team.ts'
+import { healthOf, kinds, openTeam, type Team } from './team.ts'
 
 /* A database that has no room for writes, as on a full disk. */
 
@@ -29,8 +29,7 @@ describe.each(kinds)('on %s, a database without room', (kind) => {
 
   afterAll(() => team.close())
 
-  const get = async (path: string) =>
-    (await team.service.fetch(new Request(`https://sync.test${path}`))).text()
+  const metrics = async () => (await team.service.fetch(new Request('https://sync.test/metrics'))).text()
   const note = { op: 'i', t: 'Note', id: 'n', p: { teamId: 'red', text: 'Kept' } }
   const issue = { op: 'u', t: 'Issue', id: 'a', p: { title: 'Two' } }
 
@@ -47,8 +46,8 @@ describe.each(kinds)('on %s, a database without room', (kind) => {
   })
 
   test('is named by `/healthz`, `/metrics` and, once, by the log', async () => {
-    expect(await get('/healthz')).toBe('{"status":"degraded"}')
-    expect(await get('/metrics')).toContain('instep_log_writable 0')
+    expect(await healthOf(team.service)).toBe('{"status":"degraded"}')
+    expect(await metrics()).toContain('instep_log_writable 0')
     expect(lines.filter((line) => line.startsWith('The database has no room for writes'))).toHaveLength(1)
   })
 
@@ -62,8 +61,8 @@ describe.each(kinds)('on %s, a database without room', (kind) => {
       { t: 'Note', p: { text: 'Kept' } },
       { t: 'Issue', p: { title: 'Two' } },
     ])
-    expect(await get('/healthz')).toBe('{"status":"ok"}')
-    expect(await get('/metrics')).toContain('instep_log_writable 1')
+    expect(await healthOf(team.service)).toBe('{"status":"ok"}')
+    expect(await metrics()).toContain('instep_log_writable 1')
     expect(lines.join()).toContain('The database has room for writes again.')
   })
 })

@@ -73,6 +73,12 @@ export interface Team {
   close(): Promise<void>
 }
 
+/** What `/healthz` says; `undefined` if it does not answer 200, after which a load balancer would send nobody here. */
+export async function healthOf(service: Pick<SyncService, 'fetch'>): Promise<string | undefined> {
+  const response = await service.fetch(new Request('https://sync.test/healthz'))
+  return response.status === 200 ? response.text() : undefined
+}
+
 export interface TeamOptions {
   readonly postgres: Pick<Postgres, 'database' | 'run'>
   /** The name of the database; each test has one of its own. */

@@ -2,6 +2,7 @@ import { Counter, Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
 import { silentLogger } from '../../src/index.ts'
 import { prometheusMetrics } from '../../src/server/index.ts'
+import type { LogFault } from '../../src/server/log/log.ts'
 import { insert, serviceOf } from './harness.ts'
 
 const asked = (authorization = '') => new Request('https://sync.test/metrics', { headers: { authorization } })
@@ -51,6 +52,23 @@ describe('/metrics', () => {
     expect(lines.join()).not.toContain('secret')
     socket.gone()
     expect(await linesOf(scene)).toContain('instep_sockets 1')
+  })
+
+  test('shows what is set aside, until nothing is', async () => {
+    const scene = serviceOf({ metrics: prometheusMetrics() })
+    const faults: LogFault[] = [
+      { type: 'Issue', kind: 'row', count: 3 },
+      { type: 'Comment', kind: 'table', count: 1 },
+    ]
+    Object.assign(scene.log, { faults: () => faults })
+    expect(await linesOf(scene)).toEqual(
+      expect.arrayContaining([
+        'instep_set_aside{type="Issue",kind="row"} 3',
+        'instep_set_aside{type="Comment",kind="table"} 1',
+      ]),
+    )
+    faults.length = 0
+    expect((await linesOf(scene)).filter((line) => line.startsWith('instep_set_aside'))).toEqual([])
   })
 
   test('works while the log cannot be read', async () => {
