@@ -60,6 +60,8 @@ test.each([
     stdout: '2 records written; the database is at 2.\n',
     stderr: '',
   })
+  const counted = "select reltuples::int as count from pg_class where relname = 'instep_record'"
+  expect(await postgres.run(`import${databases}`, counted)).toEqual([{ count: 2 }])
   expect(await rowsOf('ann')).toEqual([
     { t: 'Issue', id: 'i1', v: 1, p: { userId: 'ann', n: 1.5, done: true } },
     { t: 'Issue', id: 'i2', v: 2, p: { userId: 'ann', title: 'ü, "x"' } },

@@ -77,3 +77,12 @@ test.each(['memory:', 'PostgreSQL'])(
     expect(rows).toEqual([{ count: 500 }])
   },
 )
+
+test('in a folder, statistics are collected every ten minutes', async () => {
+  const clock = new VirtualClock()
+  const log = await openSqlLog('memory:', { clock })
+  logs.push(log)
+  await clock.advance(600_000)
+  const ofRecords = "select reltuples::int as count from pg_class where relname = 'instep_record'"
+  await expect.poll(() => log.sql((query) => query(ofRecords)), { timeout: 10_000 }).toEqual([{ count: 0 }])
+})
