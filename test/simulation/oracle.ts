@@ -1,5 +1,5 @@
 import { type Act, resultsOf, type Write } from './acts.ts'
-import { calmModes, type Plan } from './plan.ts'
+import { calmModes, hasDiskMoment, type Plan } from './plan.ts'
 import { faultsOfReplay } from './replays.ts'
 import { type Change, type Row, ServerLog, textOf } from './server-log.ts'
 import { ids, type Tab } from './tab.ts'
@@ -73,6 +73,7 @@ export class Oracle {
   readonly #namesTx: boolean
   /** Whether the server and its line never fail. */
   readonly #isCalm: boolean
+  readonly #hasDiskMoment: boolean
 
   constructor(now: () => number, plan: Plan) {
     this.#now = now
@@ -80,6 +81,7 @@ export class Oracle {
     this.undos = new Undos(this, plan)
     this.#isEarly = plan.dialect?.snapshotTo === 'rows'
     this.#isCalm = calmModes.has(plan.mode)
+    this.#hasDiskMoment = hasDiskMoment(plan)
     this.#namesTx = !plan.bare || plan.bare.tx === true
   }
 
@@ -242,7 +244,7 @@ export class Oracle {
     if (foreign) this.fault(`a record of another user is shown: ${foreign.id} in ${tab.name}`)
     this.#checkProgress(tab)
     // A tab that hears no others looks when it comes to the front.
-    if (this.#plan.mode === 'disk' && this.#plan.channel !== 'none') this.#checkKilled(tab)
+    if (this.#isCalm && this.#hasDiskMoment && this.#plan.channel !== 'none') this.#checkKilled(tab)
     const { signedOutAt = Number.NEGATIVE_INFINITY, life, unreachableSince = this.#now() } = tab.device
     if (history === undefined) return
     if (tab.life === life && unreachableSince <= signedOutAt)

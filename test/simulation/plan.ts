@@ -90,6 +90,25 @@ const mishaps = [
   ['show another tab', 'cut', 'fill the store', 'update', 'linger'],
 ] as const
 
+/**
+ * What a mode has to survive, in one run of three at one place, whatever it is about: its disk is wiped while the page is
+ * frozen, a tab is killed between the commit of its write and its message while another one is in front, any one transaction
+ * of the store is refused, the disk commits and then hangs for longer than two time limits.
+ */
+const actsOfAll = [
+  ['cut', 'update', 'freeze', 'clear the store', 'cut'],
+  ['show another tab', 'die with the next write', 'update'],
+  ['refuse a store transaction', 'update'],
+  ['silence the store', 'update'],
+] as const
+
+/** The same at a server that takes no writes: no tab can be killed after its write there. */
+const actsOfReaders = [
+  ['cut', 'freeze', 'clear the store', 'cut'],
+  ['refuse a store transaction', 'update elsewhere'],
+  ['silence the store', 'update elsewhere'],
+] as const
+
 export type Deed =
   | (typeof writes)[number]
   | (typeof undoing)[number]
@@ -302,8 +321,39 @@ export function planOf(seed: number, mode: Mode = families.tabs[seed % families.
     }
   }
   const refusedWrite = mode === 'first writes' ? dice.roll(10) : undefined
+  addAct(steps, mode, count, waits, new Dice(~seed))
   return { ...plan, opened, steps, refusedWrite, ...serverOf(mode, dice) }
 }
+
+/** `disk` has them among its own scenes. In the others, runs with them show faults; in `hour`, runs without them do. */
+const withoutActs: ReadonlySet<Mode> = new Set<Mode>(['disk', 'tabs', 'undo', 'pages', 'other user', 'hour'])
+
+/** Where a tab that ends while the disk hangs shows faults. */
+const withoutSilence: ReadonlySet<Mode> = new Set<Mode>(['bare server', 'first writes'])
+
+/** Has dice of its own, so that what a seed says of a mode stays as it is. */
+function addAct(steps: Step[], mode: Mode, count: number, waits: readonly number[], dice: Dice): void {
+  if (withoutActs.has(mode) || dice.roll(3) > 0) return
+  const scene = dice.pick<readonly Deed[]>(mode === 'other server' ? actsOfReaders : actsOfAll)
+  // Of the first writes, one is refused as it is.
+  if (mode === 'first writes' && scene[0] === 'refuse a store transaction') return
+  if (withoutSilence.has(mode) && scene[0] === 'silence the store') return
+  const [tab, id] = [dice.roll(count), dice.pick<Step['id']>(['a', 'a', 'a', 'b', 'c'])]
+  const act = scene.map((what): Step => ({ what, tab, id, n: dice.roll(1_000), ms: dice.pick(waits) }))
+  steps.splice(dice.roll(steps.length + 1), 0, ...act)
+}
+
+/** Whether a tab is killed, or the disk fails, for one moment. */
+export function hasDiskMoment({ mode, steps }: Plan): boolean {
+  return mode === 'disk' || steps.some(({ what }) => momentsOfDisk.has(what))
+}
+
+const momentsOfDisk: ReadonlySet<Deed> = new Set<Deed>([
+  'die with the next write',
+  'refuse a store transaction',
+  'silence the store',
+  'fill the store',
+])
 
 const plainServer = {
   hasConditions: false,

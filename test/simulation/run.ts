@@ -1,6 +1,6 @@
 import { busiestSecond } from '../support/busiest-second.ts'
 import { healLine } from './line-steps.ts'
-import { calmModes, type Plan } from './plan.ts'
+import { calmModes, hasDiskMoment, type Plan } from './plan.ts'
 import { type Row, rowOf, textOf } from './server-log.ts'
 import { note, Simulation } from './simulation.ts'
 import { take } from './steps.ts'
@@ -90,7 +90,7 @@ async function heal(simulation: Simulation): Promise<void> {
     await simulation.clock.until(tab.client.start())
   }
   // A tab waits some minutes before it tries again to store what there was no room for.
-  if (plan.mode === 'disk') await simulation.advance(300_000)
+  if (hasDiskMoment(plan)) await simulation.advance(300_000)
   // A device finds out by itself that a socket is dead, or that a push was lost.
   if (devices.some(({ hadTrouble }) => hadTrouble)) await simulation.advance(300_000)
   if (calmModes.has(plan.mode) && !plan.bare) await leaveAlone(simulation)
@@ -115,7 +115,7 @@ async function leaveAlone(simulation: Simulation): Promise<void> {
     if (client.status.writes.pending > 0) oracle.fault(`a tab that is left alone sends nothing: ${name}`)
     // One that stood still in the middle of a transaction tries again when somebody looks at it.
     const wasAwake = awakeSince === Number.NEGATIVE_INFINITY
-    if (wasAwake && plan.mode !== 'disk' && !hasNoDisk && client.status.storage.reason)
+    if (wasAwake && !hasDiskMoment(plan) && !hasNoDisk && client.status.storage.reason)
       oracle.fault(`a tab that is left alone stores nothing: ${name}`)
   }
   leader?.wake()

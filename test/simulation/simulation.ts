@@ -154,6 +154,7 @@ export class Simulation {
   cleared(device: Device): void {
     device.storeFineSince = undefined
     device.synced = undefined
+    device.disk.hasOwner = false
     device.clearedAt = this.clock.now()
     for (const write of this.oracle.writes) {
       if (write.tab.device !== device) continue

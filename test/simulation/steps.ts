@@ -113,6 +113,8 @@ const happenings: Record<Deed, (moment: Moment) => unknown> = {
   },
   'clear the store': ({ simulation, index }) => {
     const device = simulation.device(index)
+    // Nothing would say any more whose tabs it opens while somebody else is signed in.
+    if (device.signedIn !== device.identity) return
     simulation.tell(`the user clears the store of the ${device.name} device`)
     device.disk.engine.close('nothing')
     simulation.cleared(device)

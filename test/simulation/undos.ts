@@ -20,7 +20,7 @@ export interface Wish {
 type Outcome = 'failed' | 'nothing' | 'cancelled' | 'done'
 
 /** What can make a client forget the frames of its writes, so that it knows only what it showed when they were made. */
-const forgetful = ['trim', 'restore', 'epoch', 'store', 'crash', 'close', 'freeze', 'stand still']
+const forgetful = ['trim', 'restore', 'epoch', 'store', 'crash', 'die', 'close', 'freeze', 'stand still']
 
 /**
  * Judges what undo and redo have done by what users did and what the server decided: by no client's own data. An undo takes
