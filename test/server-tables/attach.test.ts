@@ -238,6 +238,9 @@ describe.each(kinds)('on %s', (kind) => {
       "insert into issues (id, team_id, title) select n, 'red', 'Old' from generate_series(1, 6000) n",
     )
     await team.log.attach('teamId')
+    const counted =
+      "select reltuples::int as count from pg_class where relname in ('issues', 'instep_record')"
+    expect(await team.run(counted)).toEqual([{ count: 6_000 }, { count: 6_000 }])
     expect(await team.log.checkTables('teamId')).toMatchObject([
       { type: 'Comment', rows: 0 },
       { type: 'Issue', rows: 6_000, waiting: 0, differing: 0, fault: undefined },
