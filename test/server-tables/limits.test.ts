@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
+import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
+import type { JsonValue, Payload } from '../../src/protocol/json.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
-import { kinds, openTeam, type Team } from './team.ts'
+import { kinds, openTeam, schema, type Team, tables } from './team.ts'
 
 const postgres = ownPostgres()
 
@@ -181,3 +183,48 @@ describe.each(kinds)('what one write may cost, on %s', (kind) => {
     await team.close()
   })
 })
+
+// PGlite has one connection, so nobody else can hold the lock there.
+test('what is too much for one write is refused without the log’s lock', async () => {
+  const team = await openTeam('PostgreSQL', {
+    postgres,
+    name: 'unlocked',
+    schema: [...schema, ...documents],
+    log: { tables: { ...tables, ...documentTables } },
+  })
+  await team.run(
+    "insert into documents (id, team_id) values ('d', 'red')",
+    `create function grow() returns trigger language plpgsql as $$ begin
+      if new.price is not null then new.text = repeat('x', 1100000); end if; return new; end $$`,
+    'create trigger grow before update on documents for each row execute function grow()',
+    "insert into issues (id, team_id, title) values ('i', 'red', 'First')",
+    "insert into comments (team, issue, text) select 'red', 'i', 'One of many' from generate_series(1, 10500)",
+  )
+  await recorded(team)
+  const [{ name = '' } = {}] = await team.run('select current_database() as name')
+  const holder = new Client({ connectionString: await postgres.database(String(name)) })
+  await holder.connect()
+  await holder.query('begin')
+  await holder.query('select from instep_state for update')
+  const update = (p: Payload) => team.service.write([{ op: 'u', t: 'Document', id: 'd', p }])
+  const deep: JsonValue = JSON.parse('['.repeat(600) + ']'.repeat(600))
+  await expect(update({ price: '1e131071' })).rejects.toMatchObject({ reason: 'invalid' })
+  await expect(update({ content: deep })).rejects.toThrow(/nests deeper/)
+  await expect(update({ text: 'x'.repeat(1_100_000) })).rejects.toMatchObject({ reason: 'too_large' })
+  await expect(update({ price: '1' })).rejects.toMatchObject({ reason: 'too_large' })
+  const removal = team.service.write([{ op: 'd', t: 'Issue', id: 'i' }])
+  await expect(removal).rejects.toMatchObject({ reason: 'too_large' })
+
+  let isWritten = false
+  const small = update({ text: 'short' }).then(() => {
+    isWritten = true
+  })
+  const waiting =
+    "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+  await expect.poll(() => team.run(waiting), { timeout: 5_000 }).toHaveLength(1)
+  expect(isWritten).toBe(false)
+  await holder.query('commit')
+  await holder.end()
+  await small
+  await team.close()
+}, 60_000)
