@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openSqlLog } from '../../src/server/index.ts'
 import { ownPostgres } from '../support/own-postgres.ts'
-import { kinds, openTeam, type Team, tables } from './team.ts'
+import { healthOf, kinds, openTeam, type Team, tables } from './team.ts'
 
 /* A table that no longer fits is set aside: its last rows stay, nothing is accepted for it, and everything else goes on. */
 
@@ -74,7 +74,7 @@ describe.each(kinds)('on %s', (kind) => {
     const rows = await team.rows('ann')
     return Object.fromEntries(rows.filter(({ t }) => t === 'Issue').map(({ id, p }) => [id, p.title]))
   }
-  const health = async () => (await team.service.fetch(new Request('https://sync.test/healthz'))).text()
+  const health = () => healthOf(team.service)
   const update = (title: string) => ({ op: 'u', t: 'Issue', id: 'a', p: { title } })
   const send = (op: object, id?: string) => {
     ids += 1
