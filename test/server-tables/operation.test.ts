@@ -48,6 +48,16 @@ test('a service with an earlier mapping only reads, while it runs and after a re
   await restarted.close()
 })
 
+test('a table that somebody else has locked, as ALTER TABLE does, stops only writes to it', async () => {
+  const team = await open()
+  const other = new Client({ connectionString: team.address })
+  await other.connect()
+  await other.query('begin; lock table comments in access exclusive mode')
+  await team.send('ann', [insert('a', 'One')])
+  expect(await titlesOf(team)).toEqual({ a: 'One' })
+  await other.end()
+})
+
 test('an open transaction of somebody else delays only writes to its rows', async () => {
   const team = await open()
   await team.run("insert into issues (id, team_id, title) values ('a', 'red', 'One'), ('b', 'red', 'Two')")

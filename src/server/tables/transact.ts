@@ -270,13 +270,16 @@ class Attempt {
     const { transaction } = this.#write
     const rowOps = left.filter(({ op }) => tables.has(op.t))
     await this.#applyToRows(rowOps, ruling, read)
+    // Another connection may have locked a table for long. It is not one that this transaction has changed.
+    const lockable = await orRunAgain(() => lockTables(this.#db, [...tables.values()]))
     const { maxRecordBytes = defaultRecordBytes } = ruling.judge
-    if (rowOps.length > 0) await orRunAgain(() => orRefused(() => this.#checkLengths(maxRecordBytes)))
+    if (rowOps.length > 0) {
+      await orRunAgain(() => orRefused(() => this.#checkLengths(lockable, maxRecordBytes)))
+    }
     const rest = left.flatMap(({ op }) => (tables.has(op.t) ? [] : op))
     const locked = await this.#lock(rest)
     this.#locked = locked
     if (await this.#hasReadOther()) throw new RunAgain('changed')
-    const lockable = await orRunAgain(() => lockTables(this.#db, [...tables.values()]))
     for (const { op } of rowOps) {
       const table = this.#tableOf(op)
       if (!lockable.includes(table)) throw tableIsLocked(table)
@@ -356,9 +359,8 @@ class Attempt {
     )
   }
 
-  /** Throws a WriteRejectedError if what the rows have become is too long. */
-  async #checkLengths(maxRecordBytes: number): Promise<void> {
-    const tables = [...this.#options.tables.values()]
+  /** Throws a WriteRejectedError if what the rows have become is too long. `tables` contains all that were changed. */
+  async #checkLengths(tables: readonly MappedTable[], maxRecordBytes: number): Promise<void> {
     for (const { t, id } of await measureOwnChanges(this.#db, tables, maxRecordBytes)) {
       const table = this.#options.tables.get(t)
       const row = table && (await this.#readRow(table, id))
