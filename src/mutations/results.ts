@@ -33,12 +33,12 @@ export class Results {
     this.#unshown.set(transaction, { sid, count: this.#count, isOver })
   }
 
-  remove(transaction: LocalTransaction): void {
-    this.#unshown.delete(transaction)
-  }
-
   has(transaction: LocalTransaction): boolean {
     return this.#unshown.has(transaction)
+  }
+
+  remove(transaction: LocalTransaction): void {
+    this.#unshown.delete(transaction)
   }
 
   /** Transactions whose result the data shows once it is confirmed up to `sid`, by a fetch that began at `count`. */

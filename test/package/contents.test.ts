@@ -38,8 +38,10 @@ describe('the packed package', () => {
     expect(linked.filter((path) => !paths.includes(path ?? ''))).toEqual([])
   })
 
-  test('holds no sources, tests or other folders', () => {
+  test('holds no sources, tests or folders but the documents and one example', () => {
     const folders = paths.filter((path) => path.includes('/')).map((path) => path.split('/')[0])
-    expect([...new Set(folders)].sort()).toEqual(['dist', 'docs'])
+    expect([...new Set(folders)].sort()).toEqual(['dist', 'docs', 'examples'])
+    const examples = paths.filter((path) => path.startsWith('examples/') && !path.startsWith('examples/app/'))
+    expect(examples).toEqual(['examples/arguments.mjs'])
   })
 })
