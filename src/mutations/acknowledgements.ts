@@ -221,7 +221,10 @@ export class Acknowledgements implements SenderListener {
     this.#awaitEcho(Number.NEGATIVE_INFINITY)
   }
 
-  /** The server has no record that `transaction` updates, which only rows do not show. `sid`: its position by then. */
+  /**
+   * Removes the record of a transaction that the server has refused because it has no such record. Deltas of rows do not
+   * show that a record is gone. `sid`: the server's position in its response.
+   */
   #removeMissing({ record: { ops } }: LocalTransaction, sid: number): void {
     const { position, listener } = this.#options
     const { confirmed = 0 } = position() ?? {}

@@ -81,7 +81,7 @@ describe('npm pack', () => {
     expect(readFileSync(join(unpacked, 'README.md'), 'utf8')).toContain('demo (`examples/demo/README.md`)')
   })
 
-  test('packs an application that runs with the packages that its page installs', async () => {
+  test('packs an application that runs with the packages that its guide installs', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'instep-packed-app-'))
     const guide = readFileSync(join(unpacked, 'docs/build-an-application.md'), 'utf8')
     const lines = [...guide.matchAll(/^npm install (?:--save-dev )?(.+)$/gm)].map(([, names = '']) => names)

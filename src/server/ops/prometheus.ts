@@ -10,7 +10,7 @@ import type { Metrics, ResponseInfo, ServiceState } from './metrics.ts'
 /** In seconds, from a response out of memory to the start of a large snapshot. */
 const buckets = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30]
 
-/** What is used of a `Registry` of `prom-client`, so that these types need no such package. */
+/** The part of a `Registry` of `prom-client` that the metrics use. An application without that package can be compiled. */
 export interface PrometheusRegistry {
   readonly contentType: string
   metrics(): Promise<string>

@@ -32,7 +32,7 @@ export class TableWatch {
   readonly #options: TableWatchOptions
   readonly #timer: Timer
   #mappings: readonly TypeMapping[] = []
-  /** What `instep_aside` says, as it was last read. */
+  /** The rows of the table `instep_aside`, as they were last read. */
   #state: AsideState = { tables: new Map(), writes: new Map(), rows: new Map() }
   #running: Promise<void> | undefined
   #isStopped = false
