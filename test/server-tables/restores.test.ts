@@ -117,6 +117,19 @@ describe.each(kinds)('undo on attached tables with columns that the database set
     expect(await team.run('select * from tickets')).toEqual(before)
   })
 
+  test('brings no row back that somebody else has deleted before', async () => {
+    await team.run('delete from tasks')
+    const send = async (id: string, op: object) => {
+      const body = JSON.stringify({ txs: [{ id, since: 0, ops: [{ t: 'Task', id: 'a', ...op }] }] })
+      const headers = { authorization: 'Bearer ann', 'content-type': 'application/json' }
+      return (await fetch(`${url}/tx`, { method: 'POST', headers, body })).json()
+    }
+    await send('removal', { op: 'd' })
+    const answer = await send('undo', { op: 'i', p: {}, was: null, restores: 'removal' })
+    expect(answer.results).toEqual([{ id: 'undo', sid: expect.any(Number) }])
+    expect(await stored()).toEqual([])
+  })
+
   test('is refused if the role may not insert', async () => {
     await team.run('revoke insert (id) on tasks from restorer')
     await client.mutate((m) => m.delete('Task', 'a')).synced

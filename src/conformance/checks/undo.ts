@@ -144,6 +144,9 @@ export const undoChecks: readonly Check[] = [
       const { sid } = await context.write([context.removal(record)])
       await context.write([op])
       await context.holdNoTrace([record], sid, 'After another removal, nothing is left of the op.')
+      const { id: idle } = await context.write([context.removal(record)])
+      await context.write([{ ...op, restores: idle }])
+      await context.holdNoTrace([record], sid, 'If the transaction removed nothing, nothing is left of the op.')
     },
   },
 ]

@@ -284,7 +284,17 @@ export class MemoryLog implements Log {
     const newest = this.#entriesOf.get(rowKey(op.t, op.id))?.slice(-maxChangesSince) ?? []
     const last = newest.at(-1)
     if (last?.by === removal) return last.removed
-    return newest.some(({ by, removed }) => by === removal && removed) ? 'changed' : undefined
+    const own = newest.filter(({ by }) => by === removal)
+    const isUnchanged = own.length === 0 && newest.length < maxChangesSince && this.#hasAllOf(removal)
+    return isUnchanged || own.some(({ removed }) => removed) ? 'changed' : undefined
+  }
+
+  /** Whether the transaction with the key `by` was accepted, and the log has all of its changes. */
+  #hasAllOf(by: string): boolean {
+    const { verdict } = this.#verdicts.get(by) ?? {}
+    if (!verdict || 'error' in verdict) return false
+    const older = this.#entries.slice(0, Math.max(0, verdict.sid - this.#horizon))
+    return this.#horizon === 0 || older.some((entry) => entry.by !== by)
   }
 
   #draft(

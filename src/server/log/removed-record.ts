@@ -7,8 +7,8 @@ import { WriteRejectedError } from './rejection.ts'
 export type RemovedRecord = Pick<StoredRecord, 'owner' | 'p'>
 
 /**
- * The removal that an op undoes, as the log has it: the removed record, or `changed` if the record has changed since.
- * `undefined` if the log does not have the removal.
+ * The removal that an op undoes, as the log has it: the removed record, or `changed` if the record has changed since, or
+ * the transaction did not change it. `undefined` if the log does not have the removal.
  */
 export type Removal = RemovedRecord | 'changed' | undefined
 

@@ -4,6 +4,7 @@ import type { Payload } from '../../../protocol/json.ts'
 import { maxChangesSince, type Removal } from '../removed-record.ts'
 import type { Db } from './database.ts'
 import type { Write } from './group.ts'
+import { newestVersion } from './position.ts'
 import { maxBytes, storedAtOnce } from './records.ts'
 
 type RemovedRecords = ReadonlyMap<string, Removal>
@@ -22,7 +23,8 @@ export function isRestoring({ ops, transaction }: Write): boolean {
 
 /**
  * The removals that the ops of `write` undo, by the keys of their records. A removal counts if the named transaction of
- * the caller made it. `undefined` if the removed records are too long together.
+ * the caller made it. If that transaction was accepted without a change to the record, nothing is left to undo. `undefined`
+ * if the removed records are too long together.
  */
 export async function readRemoved(db: Db, write: Write | undefined): Promise<RemovedRecords | undefined> {
   const removed = new Map<string, Removal>()
@@ -58,6 +60,25 @@ export async function readRemoved(db: Db, write: Write | undefined): Promise<Rem
       after = n
     }
     if (total > maxBytes) return undefined
-    if (rows.length === 0 || removed.size === keys.length) return removed
+    if (rows.length === 0 || removed.size === keys.length) break
   }
+  const missing = keys.filter(({ t, id }) => !removed.has(rowKey(t, id)))
+  if (missing.length === 0) return removed
+  // The log has all changes of a transaction if it has an older change, or has forgotten none.
+  const { rows } = await sql<{ n: number }>`
+    select k.n from json_to_recordset(${JSON.stringify(missing)}::json) as k(n int, t text, id text, tx text)
+    join instep_verdict v on v.caller = ${transaction?.caller ?? null} and v.id = k.tx and v.sid is not null
+    where ((select horizon from instep_state ${newestVersion}) = 0 or exists (
+      select from instep_log where sid <= v.sid and (caller, tx) is distinct from (v.caller, v.id)
+    )) and (
+      select count(*) < ${sql.lit(maxChangesSince)} and count(*) filter (where caller = v.caller and tx = v.id) = 0 from (
+        select caller, tx from instep_log l where l.t = k.t and l.id = k.id order by sid desc
+        limit ${sql.lit(maxChangesSince)}
+      ) newest
+    )`.execute(db)
+  for (const { n } of rows) {
+    const op = ops[n]
+    if (op) removed.set(rowKey(op.t, op.id), 'changed')
+  }
+  return removed
 }
