@@ -38,8 +38,8 @@ export function onDisk(parts: Parts): DiskListener {
       parts.schedule.dispatch('want')
     },
     storage(failure) {
-      // A follower that cannot store its transactions has to send them itself.
-      if (parts.disk.outbox.refused) parts.following.leave()
+      // A follower that cannot store its transactions has to send them itself. A leader goes on looking for new ones.
+      if (parts.disk.outbox.refused && !parts.disk.leads) parts.following.leave()
       if (failure) {
         parts.options.logger.warn(failure.message, { error: failure })
         void parts.originStorage.read()

@@ -40,6 +40,14 @@ export const tabs: readonly Mutation[] = [
     to: '',
   },
   {
+    invariant: 68,
+    test: troubles,
+    name: 'invariant 68: the write of a killed tab is sent within 10 s, though the disk has refused a write of the leader once',
+    file: 'src/engine/on-disk.ts',
+    from: 'parts.disk.outbox.refused && !parts.disk.leads',
+    to: 'parts.disk.outbox.refused',
+  },
+  {
     invariant: 32,
     test: 'test/tabs/evicted.test.ts',
     name: 'invariant 32: still shows its unsent write, and stores it again',

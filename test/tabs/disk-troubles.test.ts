@@ -25,7 +25,11 @@ function mortal({ clock, fetch }: Awaited<ReturnType<typeof browser>>['device'][
   return { life, environment }
 }
 
-test('invariant 68: the write of a tab that is killed before it sends a message is sent within 10 s', async () => {
+/**
+ * A tab whose process ends right after `write` has stored a write, and the tab that leads. `onLeaderWrite`: called before
+ * each write of the leader to the outbox.
+ */
+async function killed(onLeaderWrite = () => {}) {
   const inner = durable()
   const { server, device, open } = await browser({ store: inner })
   const { life, environment } = mortal(device.environment)
@@ -37,17 +41,46 @@ test('invariant 68: the write of a tab that is killed before it sends a message 
     return life.isDead ? never() : result
   })
   const other = await open({ store, environment })
-  const leader = await open()
-  onWrite = () => {
-    life.isDead = true
-    other.kill()
+  const leader = await open({
+    store: around(inner, async (options, run) => {
+      if (writesOutbox(options)) onLeaderWrite()
+      return run()
+    }),
+  })
+  const write = (id: string) => {
+    onWrite = () => {
+      life.isDead = true
+      other.kill()
+    }
+    other.client.mutate(insert(id))
   }
-  other.client.mutate(insert('i1'))
+  return { server, leader, write }
+}
+
+test('invariant 68: the write of a tab that is killed before it sends a message is sent within 10 s', async () => {
+  const { server, leader, write } = await killed()
+  write('i1')
   await server.clock.advance(11_000)
   expect(leader.client.status.role).toBe('leader')
   expect((await server.rows('ada')).map(({ id }) => id)).toEqual(['i0', 'i1'])
   await server.clock.advance(1_000)
   expect(idsIn(leader)).toEqual(['i0', 'i1'])
+})
+
+test('invariant 68: the write of a killed tab is sent within 10 s, though the disk has refused a write of the leader once', async () => {
+  let isRefusing = true
+  const { server, leader, write } = await killed(() => {
+    if (isRefusing) throw new StorageError('aborted', 'An internal error, on purpose.')
+  })
+  leader.client.mutate(insert('i1'))
+  await server.clock.advance(5_000)
+  isRefusing = false
+  await server.clock.advance(30_000)
+  expect(leader.client.status.storage).toMatchObject({ kind: 'durable' })
+  write('i2')
+  await server.clock.advance(11_000)
+  expect(leader.client.status.role).toBe('leader')
+  expect((await server.rows('ada')).map(({ id }) => id)).toEqual(['i0', 'i1', 'i2'])
 })
 
 describe('a write that the disk commits without an answer', () => {
