@@ -35,6 +35,8 @@ export interface Write {
   told: { durable?: number; stored?: number; synced?: number; end?: Transaction['state'] }
   /** Since when the disk has it. */
   committed: number | undefined
+  /** Its disk refused it, or did not answer in time: its tab sends it from memory, and stores it later in its place. */
+  wasRefused: boolean
   /** When a tab has first seen it in the data. */
   seenAt: number | undefined
   /** No disk and no tab may hold it any more: long since, a tab saw it in the data, and could store that. */

@@ -29,6 +29,8 @@ export interface DeviceOptions {
   readonly sidOf: (record: { readonly t: string; readonly id: string }) => number
   /** Hears of the transactions that its disk holds. Whether it had none of one of them before. */
   readonly onStored: (txs: readonly string[]) => boolean
+  /** Its disk has refused what a tab asked, or has not answered in time. */
+  readonly onRefused: (tab: Tab) => void
 }
 
 interface PlannedAnswer {
@@ -179,6 +181,10 @@ export class Device {
     const texts = values.filter((value) => typeof value === 'string' && value.startsWith('{'))
     const entries = texts.map((text): { readonly id: string } => JSON.parse(String(text)))
     return this.#options.onStored(entries.map(({ id }) => id))
+  }
+
+  refused(tab: Tab): void {
+    this.#options.onRefused(tab)
   }
 
   /** The server closes the sockets of the device. */

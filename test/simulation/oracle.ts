@@ -2,6 +2,7 @@ import { type Act, resultsOf, type Write } from './acts.ts'
 import { calmModes, hasDiskMoment, type Plan } from './plan.ts'
 import { faultsOfReplay } from './replays.ts'
 import { type Change, type Row, ServerLog, textOf } from './server-log.ts'
+import { answerMs } from './stores.ts'
 import { ids, type Tab } from './tab.ts'
 import { Undos } from './undos.ts'
 
@@ -16,9 +17,6 @@ const unjudgedMs = 2_500
 
 /** What is under way to the server when the user signs out arrives within so long, in ms. */
 const underWayMs = 1_000
-
-/** A tab gives up a transaction of the disk after so long, in ms. */
-const answerMs = 15_000
 
 /** Where nothing is wrong, a write is stored and sent within so long, in ms. */
 const promptMs = 60_000
@@ -131,9 +129,10 @@ export class Oracle {
       if (write.isGone && first !== this.log.history)
         this.fault(`what was seen in the data was sent again after a restore: ${name}`)
       else if (write.isGone) this.fault(`what was seen in the data was sent again: ${name}`)
-      if (told.end === 'cancelled' && !this.#mayHaveHung(write))
+      if (told.end === 'cancelled' && !this.#mayHaveHung(write) && !this.#hasLostCancel(write))
         this.fault(`a cancelled write was sent: ${name}`)
-      if (this.#now() - (write.overSince ?? Number.POSITIVE_INFINITY) > underWayMs)
+      const { overSince = Number.POSITIVE_INFINITY } = write
+      if (this.#now() - overSince > underWayMs && !this.#mayNotKnowOfSignOut(write))
         this.fault(`something was sent after its user had signed out: ${name}`)
     }
   }
@@ -145,10 +144,28 @@ export class Oracle {
     return added.length > 0
   }
 
+  /** The disk has taken nothing of what `tab` has asked of it. */
+  refused(tab: Tab): void {
+    for (const write of this.writes)
+      write.wasRefused ||= write.tab === tab && write.told.durable === undefined
+  }
+
   /** Other tabs may not know yet that the write was cancelled: the disk has not answered for some time. */
   #mayHaveHung({ tab: { device } }: Write): boolean {
     const { storeFineSince = this.#now() } = device
     return this.#now() - storeFineSince < answerMs
+  }
+
+  /** The tab that cancelled it was killed before its disk had that, and before its user was told. */
+  #hasLostCancel(write: Write): boolean {
+    const wishes = this.undos.wishes.filter(({ targets }) => targets.includes(write))
+    return wishes.length > 0 && wishes.every(({ tab, outcome }) => tab.hasCrashed && outcome === undefined)
+  }
+
+  /** Its tab could not read on the disk that its user has signed out, nor hear of it. */
+  #mayNotKnowOfSignOut({ wasRefused, tab: { awakeSince, device } }: Write): boolean {
+    const { signedOutAt = Number.NEGATIVE_INFINITY, plan } = device
+    return wasRefused && (plan.channel !== 'fine' || awakeSince > signedOutAt)
   }
 
   /** The user of `write` has signed out, and keeps nothing. */
@@ -183,7 +200,8 @@ export class Oracle {
 
   /**
    * What a tab writes is accepted in the order in which it was written; what the tabs of a device write, in the order in
-   * which it was stored, unless the user cleared the disk: each tab stores its own again.
+   * which it was stored, unless the user cleared the disk: each tab stores its own again. One that the disk refused keeps its
+   * place after what its tab had heard of.
    */
   #checkOrder({ name, tab, at, transaction, told }: Write): void {
     if (this.log.histories.length > 1) return
@@ -191,7 +209,8 @@ export class Oracle {
     const { stored = Number.POSITIVE_INFINITY } = at <= clearedAt ? {} : told
     const later = this.writes.slice(this.writes.findIndex((one) => one.transaction === transaction) + 1)
     const isLater = (one: Write) =>
-      one.tab === tab || (one.tab.device === tab.device && one.told.stored !== undefined && one.at > stored)
+      one.tab === tab ||
+      (one.tab.device === tab.device && !one.wasRefused && one.told.stored !== undefined && one.at > stored)
     const first = later.find((one) => isLater(one) && this.log.history.order.includes(one.transaction.id))
     if (first) this.fault(`a write was accepted after a later one: ${name} after ${first.name}`)
   }
@@ -284,9 +303,10 @@ export class Oracle {
     }
   }
 
-  /** What a killed tab has stored is sent by a tab that runs, though nobody told that tab of it. */
+  /** What a killed tab has stored is sent by a tab that runs and has a disk, though nobody told that tab of it. */
   #checkKilled(tab: Tab): void {
-    const { device } = tab
+    const { device, hasNoDisk } = tab
+    if (hasNoDisk) return
     const { storeFineSince = Number.POSITIVE_INFINITY, reachableSince = Number.POSITIVE_INFINITY } = device
     const since = Math.max(tab.openedAt, tab.awakeSince, storeFineSince, reachableSince)
     for (const write of this.writes) {
@@ -383,7 +403,8 @@ export class Oracle {
     const acts = this.acts.filter(({ write }) => write.id === id)
     // What a disk took late comes behind what another tab stored meanwhile.
     const stored = acts.toSorted((one, other) => storedAt(one) - storedAt(other))
-    return distinct([acts, stored].flatMap((order) => rowsOver(begin, order, presenceOf)))
+    const orders = [acts, stored].flatMap(placesOf)
+    return distinct(orders.flatMap((order) => rowsOver(begin, order, presenceOf)))
   }
 
   /** Which acts explain what is shown, if they were there, or were not. */
@@ -448,6 +469,25 @@ function rowsOver(
 /** When an act got its place in the order of its device. */
 function storedAt({ does, write, at }: Act): number {
   return does === 'write' ? (write.told.durable ?? Number.POSITIVE_INFINITY) : at
+}
+
+/**
+ * `acts`, with each write that the disk refused in each place that it may have: after all of its own tab, and before any of
+ * what other tabs did, of which its tab may not have heard by then.
+ */
+function placesOf(acts: readonly Act[]): readonly (readonly Act[])[] {
+  const refused = acts.filter(({ does, write }) => does === 'write' && write.wasRefused)
+  return refused.reduce<readonly (readonly Act[])[]>(
+    (orders, act) => orders.flatMap((order) => earlier(order, act)),
+    [acts],
+  )
+}
+
+function earlier(acts: readonly Act[], act: Act): readonly (readonly Act[])[] {
+  const index = acts.indexOf(act)
+  const from = acts.findLastIndex(({ tab }, at) => at < index && tab === act.tab) + 1
+  const others = without(acts, act)
+  return Array.from({ length: index - from + 1 }, (_, place) => others.toSpliced(index - place, 0, act))
 }
 
 function without(acts: readonly Act[], one: Act): readonly Act[] {

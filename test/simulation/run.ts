@@ -9,6 +9,9 @@ import { ids } from './tab.ts'
 /** Tabs are in step within so long, in ms, even if some of their messages get lost. */
 const aloneMs = 10_000
 
+/** A tab gives up a transaction of a disk that hangs within so long, in ms, and has opened the disk again. */
+const againMs = 30_000
+
 /** What a run has shown. */
 export interface Outcome {
   readonly faults: readonly string[]
@@ -76,6 +79,10 @@ export async function run(plan: Plan, onAdvance?: (simulation: Simulation) => vo
 
 async function heal(simulation: Simulation): Promise<void> {
   const { server, devices, plan } = simulation
+  const since = simulation.clock.now() - againMs
+  const hadDiskTrouble = devices.some(
+    ({ storeFineSince = Number.POSITIVE_INFINITY }) => storeFineSince > since,
+  )
   simulation.isServerUp = true
   server.up()
   for (const device of devices) {
@@ -89,6 +96,7 @@ async function heal(simulation: Simulation): Promise<void> {
     tab.isStopped = false
     await simulation.clock.until(tab.client.start())
   }
+  if (hadDiskTrouble) await simulation.advance(againMs)
   // A tab waits some minutes before it tries again to store what there was no room for.
   if (hasDiskMoment(plan)) await simulation.advance(300_000)
   // A device finds out by itself that a socket is dead, or that a push was lost.
@@ -163,8 +171,10 @@ async function look(simulation: Simulation): Promise<void> {
     const hasWrite = inbox.some(({ id }) => oracle.writeOf(id))
     for (const { id, rejection } of inbox) {
       if (!rejection?.reason) oracle.fault(`in the end a refused write has no reason: ${name}`)
-      // What was to be done again, on top of a write that waits there itself, waits with it.
-      if (!oracle.writeOf(id) && !(hasWrite && rejection?.reason === 'dependency_rejected'))
+      // What was to be done again, on top of a write that waits there itself, waits with it. Without a disk, nothing is put in
+      // the place of what was refused.
+      const waits = (hasWrite && rejection?.reason === 'dependency_rejected') || tab.hasNoDisk
+      if (!oracle.writeOf(id) && !waits)
         oracle.fault(`in the end a refused undo or redo waits in the inbox: ${rejection?.reason}`)
       if (oracle.log.history.accepted.has(id))
         oracle.fault(`in the end a write waits as refused that the server accepted: ${name}`)

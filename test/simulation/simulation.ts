@@ -62,6 +62,7 @@ export class Simulation {
           onSignIn: () => this.signIn(),
           sidOf: ({ id }) => this.oracle.log.history.sidOf(id),
           onStored: (txs) => this.oracle.stored(txs),
+          onRefused: (tab) => this.oracle.refused(tab),
           onReceived: (txs, isOther) => this.oracle.received(txs, isOther),
           onAnswered: (results) => this.oracle.answered(results),
         }),

@@ -113,8 +113,8 @@ const happenings: Record<Deed, (moment: Moment) => unknown> = {
   },
   'clear the store': ({ simulation, index }) => {
     const device = simulation.device(index)
-    // Nothing would say any more whose tabs it opens while somebody else is signed in.
-    if (device.signedIn !== device.identity) return
+    // Nothing would say any more whose tabs it opens while somebody else is signed in, or that its user has signed out.
+    if (device.signedIn !== device.identity || device.openTabs.some(({ life }) => life < device.life)) return
     simulation.tell(`the user clears the store of the ${device.name} device`)
     device.disk.engine.close('nothing')
     simulation.cleared(device)
@@ -131,7 +131,7 @@ const happenings: Record<Deed, (moment: Moment) => unknown> = {
   'somebody else signs in': ({ simulation, index }) => {
     const device = simulation.device(index)
     // A tab whose disk names no owner takes whoever answers first for its user.
-    if (!device.disk.hasOwner) return
+    if (!device.disk.hasOwner || device.disk.isSilent) return
     device.signedIn = device.signedIn === 'ada' ? 'ben' : 'ada'
     device.disk.beforeRefusal = undefined
     simulation.tell(`${device.signedIn} signs in on the ${device.name} device`)
@@ -193,6 +193,7 @@ function write(
     befores: [],
     told: {},
     committed: undefined,
+    wasRefused: tab.isRefused,
     seenAt: undefined,
     isGone: false,
     isTraceless: false,

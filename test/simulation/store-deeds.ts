@@ -46,6 +46,8 @@ export const storeDeeds = {
   },
   'silence the store': ({ simulation, index }) => {
     const device = simulation.device(index)
+    // Nothing would say whose tabs it opens while somebody else is signed in.
+    if (device.signedIn !== device.identity) return
     simulation.tell(
       `the store of the ${device.name} device is silent for 45 s, once it has stored one more write`,
     )

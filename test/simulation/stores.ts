@@ -150,6 +150,8 @@ export interface StoreOfTab {
   readonly store: Store
   /** Fails one step of it. */
   readonly faulty: FaultyStore
+  /** Whether the disk did not do what the tab asked of it last, or has not answered in time. */
+  readonly isRefusing: boolean
   /** The process is gone: nothing that it waits for ever comes, and it begins nothing. */
   crash(): void
 }
@@ -163,7 +165,12 @@ export interface StoreOfTabOptions {
   readonly onFault: (text: string) => void
   /** Hears of what the tab has stored in the outbox, before the tab does. */
   readonly onCommit: (values: readonly StoreValue[]) => void
+  /** The disk refuses what the tab asks, or does not answer in time. */
+  readonly onRefusal: () => void
 }
+
+/** A tab gives up a transaction of the disk after so long, in ms. */
+export const answerMs = 15_000
 
 /** A tab that begins more transactions at one moment, while no time goes by, would begin them for ever. */
 const maxAtOnce = 500
@@ -176,8 +183,10 @@ export function storeOfTab({
   ms,
   onFault,
   onCommit,
+  onRefusal,
 }: StoreOfTabOptions): StoreOfTab {
   let isGone = false
+  let isRefusing = false
   let [at, count] = [0, 0]
   const begin = async () => {
     count = at === clock.now() ? count + 1 : 1
@@ -211,9 +220,30 @@ export function storeOfTab({
     },
     destroy: (name) => disk.store.destroy(name),
   })
+  const refuse = () => {
+    isRefusing = true
+    onRefusal()
+  }
+  const watched = (connection: StoreConnection): StoreConnection => ({
+    ...connection,
+    transaction(options, body) {
+      const stopWaiting = clock.after(answerMs, refuse)
+      const made = connection.transaction(options, body)
+      const settle = (error?: unknown) => {
+        stopWaiting()
+        if (!error) isRefusing = false
+        else if (isRefusal(error) && !options.signal?.aborted) refuse()
+      }
+      made.then(() => settle(), settle)
+      return made
+    },
+  })
   return {
-    store: faulty.store,
+    store: { ...faulty.store, open: async (name) => watched(await faulty.store.open(name)) },
     faulty,
+    get isRefusing() {
+      return isRefusing
+    },
     crash() {
       isGone = true
     },
@@ -221,3 +251,8 @@ export function storeOfTab({
 }
 
 const never = () => new Promise<never>(() => {})
+
+/** Whether it is of the disk, and not of a tab that finds that another one was faster, or that the user has signed out. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof StorageError && !['fenced', 'broken_link', 'signed_out'].includes(error.code)
+}

@@ -73,6 +73,7 @@ export class Tab {
       ms: plan.storeMs,
       onFault,
       onCommit: (values) => this.#committed(values),
+      onRefusal: () => device.refused(this),
     })
     void this.#store.faulty.crashed.then(() => this.crash())
     this.client = mock.client({
@@ -117,6 +118,11 @@ export class Tab {
   /** Looks whether events and queries say the same as the client shows. */
   checkMirror(): void {
     this.#mirror.check()
+  }
+
+  /** Whether its disk takes nothing of it at present. */
+  get isRefused(): boolean {
+    return this.hasNoDisk || this.#store.isRefusing
   }
 
   failStoreAt(step: number, fault: Fault): void {

@@ -65,6 +65,9 @@ export class Undos {
     const { name, id, transaction, kind, fields } = write
     const { changes, log } = this.#oracle
     if (log.histories.length > 1 || wishes.some(({ outcome }) => !outcome || outcome === 'failed')) return
+    // Without a disk, a refused undo waits in the inbox.
+    const hasRefused = [...log.history.refused].some((id) => !this.#oracle.writeOf(id))
+    if (hasRefused && wishes.some(({ tab }) => tab.hasNoDisk)) return
     const own = changes.findLast(({ tx }) => tx === transaction.id)
     const others = changes.filter((change) => change.id === id && this.#isOther(change, own, write))
     const isAlone = others.length === 0 && !this.wishes.some((wish) => this.#isOtherWish(wish, write))
