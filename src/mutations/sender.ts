@@ -27,12 +27,6 @@ const maxTransactions = 100
 /** A transaction with less JSON than this, in characters, is not too large for any proxy. */
 const smallChars = 16_384
 
-/**
- * After a proxy has refused this many small transactions in a row with 413, the client no longer takes their size for
- * the reason.
- */
-const maxSmall = 3
-
 export interface SenderOptions {
   readonly transport: Transport
   readonly codec: TxCodec
@@ -73,8 +67,6 @@ export interface SenderListener {
  */
 export class Sender {
   readonly #options: SenderOptions
-  /** The number of small transactions in a row that a proxy has refused as too large. */
-  #small = 0
   /** The extensions that the last response listed. */
   #features: readonly string[] = []
 
@@ -111,7 +103,6 @@ export class Sender {
       const { sid, epoch, caller, features = [], results } = this.#read(body, sent)
       callerCheck.check(caller)
       this.#features = features
-      this.#small = 0
       this.#refuseOtherEpoch(epoch)
       const byId = new Map(results.map((result) => [result.id, result]))
       const hasTx = features.includes('tx')
@@ -122,7 +113,7 @@ export class Sender {
       const failure = txFailureOf(error, sent?.length ?? batch.length)
       const [first] = sent ?? []
       const code = failure.kind === 'rejected' ? failure.code : undefined
-      const reason = first && this.#isTooLarge(first, failure, error) ? 'too_large' : code
+      const reason = first && isTooLarge(first, failure, error) ? 'too_large' : code
       if (reason !== undefined && first) {
         const rejection = new RejectedError(reason, toError(error).message)
         listener.rejected(first, rejection, Number.POSITIVE_INFINITY)
@@ -136,14 +127,6 @@ export class Sender {
         if (!outbox.results.has(transaction)) transaction.dispatch({ type: 'unsent' })
       }
     }
-  }
-
-  /** Whether a proxy has refused `transaction`, which was alone in its request, because of its size. */
-  #isTooLarge(transaction: LocalTransaction, { kind }: TxFailure, error: unknown): boolean {
-    if (kind !== 'paused' || !isSyncError(error, 'HttpError') || error.status !== 413) return false
-    const isSmall = JSON.stringify(wireOf(transaction)).length < smallChars
-    this.#small = isSmall ? this.#small + 1 : 0
-    return this.#small < maxSmall
   }
 
   /** Marks the transactions of `batch` that are still queued as sent, and returns these. */
@@ -207,6 +190,12 @@ export class Sender {
       else listener.rejected(transaction, new RejectedError(code, message, details), sid)
     }
   }
+}
+
+/** Whether a proxy has refused `transaction`, which was alone in its request, because of its size. */
+function isTooLarge(transaction: LocalTransaction, { kind }: TxFailure, error: unknown): boolean {
+  if (kind !== 'paused' || !isSyncError(error, 'HttpError') || error.status !== 413) return false
+  return JSON.stringify(wireOf(transaction)).length >= smallChars
 }
 
 /** Whether `error` means that the server accepts no transactions at all for now. */
