@@ -139,7 +139,7 @@ export class Mutations {
       return written
     }
     this.#log = new OutboxLog(async (change) => {
-      await disk.open()
+      await disk.ready()
       if (change.put) await this.transactions.storeUnstored(write)
       return write(change)
     })

@@ -195,14 +195,17 @@ export class StoredTransactions {
   }
 
   /**
-   * Stores transactions that were sent from memory. Call before new ones are stored: another tab must not find and send
-   * those without these. Rejects with a StorageError.
+   * Stores transactions that were sent from memory, or that the disk may have lost. Call before new ones are stored:
+   * another tab must not find and send those without these. Rejects with a StorageError.
    */
   async storeUnstored(write: (change: OutboxChange) => Promise<OutboxWritten>): Promise<void> {
     const { outbox } = this.#options
     const unstored = outbox
       .list()
-      .filter(({ state, isStored }) => (state === 'queued' || state === 'sending') && !isStored)
+      .filter(
+        ({ state, isStored }) =>
+          (state === 'queued' || state === 'sending') && (outbox.mayBeLost || !isStored),
+      )
     if (unstored.length === 0) return
     this.#kept(unstored, await write({ keep: unstored.map(({ record }) => record) }))
   }

@@ -537,4 +537,15 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       '0 a 470 1 put',
     ]),
   ],
+  [
+    'what a page wrote before its site data was evicted is sent before what it writes when it comes back',
+    told({ mode: 'disk', tabs: 3, opened: [2, 1, 0], storeMs: 20 }, [
+      '0 a 160 1 update',
+      '0 a 441 1 cut',
+      '0 a 648 300 update',
+      '0 a 844 50 freeze',
+      '0 a 43 1 clear the store',
+      '0 a 492 50 update',
+    ]),
+  ],
 ]
