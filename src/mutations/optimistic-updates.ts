@@ -86,7 +86,9 @@ export class OptimisticUpdates {
       if (!replica.isReady(t)) return image
       const key = rowKey(t, id)
       const p = replica.below(tx, t, id)?.p ?? null
-      return wasSent && isContained(opsOn(record.ops, key), images.get(key), p) ? image : { t, id, p }
+      // Earlier updates may hide that the data contains it.
+      const data = replica.confirmed(t, id)?.p
+      return wasSent && isContained(opsOn(record.ops, key), images.get(key), data) ? image : { t, id, p }
     })
     return effectsOf({ ops: record.ops, before }).map((effect) => ({
       ...effect,
@@ -127,7 +129,7 @@ export class OptimisticUpdates {
 }
 
 /** Whether the record `p` is as `ops` leave it: `mine`, or with other fields, too. */
-function isContained(ops: readonly TxOp[], mine: Payload | undefined, p: Payload | null): boolean {
+function isContained(ops: readonly TxOp[], mine: Payload | undefined, p: Payload | undefined): boolean {
   if (!mine || !p) return !mine && !p
   const isAdded = ops.some((op) => op.op === 'i' && op.put !== true)
   return (

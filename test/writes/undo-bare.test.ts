@@ -120,3 +120,17 @@ test.each(['an undo', 'an update'])(
     await server.close()
   },
 )
+
+test('the undo of a put restores what rows had shown when it was made, also while an earlier write is under way', async () => {
+  const { server, client, rows, wait } = await scene({ deltas: 'rows', pushes: 'rows' })
+  client.mutate((m) => m.update('Note', '1', { title: 'Mine' }))
+  await server.write([{ op: 'u', t: 'Note', id: '1', p: { n: 1 } }])
+  await wait(200)
+  expect(client.get('Note', '1')).toMatchObject({ title: 'Mine', n: 1 })
+  const put = client.mutate((m) => m.put('Note', { id: '1', title: 'Other' }))
+  await server.clock.until(put.synced)
+  await server.clock.until(client.undo())
+  await wait(10_000)
+  expect(await rows()).toEqual({ 1: { title: 'Mine', n: 1 } })
+  await server.close()
+})
