@@ -7,6 +7,7 @@ import type { Disk } from '../persistence/disk.ts'
 import { signedOut } from '../persistence/meta.ts'
 import {
   isEnd,
+  maxEnds,
   type OutboxChange,
   type OutboxNews,
   type OutboxRecord,
@@ -124,8 +125,8 @@ export class StoredTransactions {
       const entry = entries.get(id)
       if (outbox.get(id) !== transaction) continue
       if (entry) acknowledgements.settle(transaction, entry)
-      // The disk no longer keeps the end of the transaction, which is too old.
-      else if (position && isComplete && transaction.state !== 'rejected')
+      // The disk no longer keeps the end of the transaction, which is too old. An emptied disk has few ends.
+      else if (position && isComplete && ends.length >= maxEnds && transaction.state !== 'rejected')
         acknowledgements.settle(transaction, {
           id,
           state: 'synced',

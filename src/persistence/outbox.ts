@@ -177,7 +177,7 @@ function isEndState(state: unknown): state is OutboxEnd['state'] {
 const to = '~'
 
 /** The number of ends that are kept. While a client hears nothing, fewer transactions should end. */
-const maxEnds = 1_000
+export const maxEnds = 1_000
 
 /** The key after `last`, which is empty if nothing is stored. */
 export function nextKey(last: string): string {

@@ -548,4 +548,24 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       '0 a 492 50 update',
     ]),
   ],
+  [
+    'a write that is undone as its page finds its disk emptied is not called accepted before it is',
+    told(
+      {
+        mode: 'bare server',
+        hasLocks: true,
+        storeMs: 20,
+        opened: [0],
+        bare: { deltas: 'rows', pushes: 'frames', pushAfterMs: -300 },
+      },
+      [
+        '0 a 952 300 cut',
+        '0 a 740 3000 update',
+        '0 a 860 1 freeze',
+        '0 a 175 300 clear the store',
+        '0 a 244 300 cut',
+        '0 c 104 3000 undo',
+      ],
+    ),
+  ],
 ]
