@@ -67,7 +67,7 @@ export class Oracle {
   readonly #plan: Plan
   /** Whether the rows of a snapshot may be newer than its position. */
   readonly #isEarly: boolean
-  /** Whether a frame says whose transaction it is of. */
+  /** Whether all that comes is frames, each of which says whose transaction it is of. */
   readonly #namesTx: boolean
   /** Whether the server and its line never fail. */
   readonly #isCalm: boolean
@@ -80,7 +80,7 @@ export class Oracle {
     this.#isEarly = plan.dialect?.snapshotTo === 'rows'
     this.#isCalm = calmModes.has(plan.mode)
     this.#hasDiskMoment = hasDiskMoment(plan)
-    this.#namesTx = !plan.bare || plan.bare.tx === true
+    this.#namesTx = !plan.bare || (plan.bare.tx === true && plan.bare.deltas !== 'rows')
   }
 
   fault(text: string): void {
@@ -335,7 +335,10 @@ export class Oracle {
     for (const write of this.writes) {
       if (write.tab.device !== device) continue
       const accepted = this.#acceptedIn(write, history)
-      const isNamed = this.#namesTx || write.told.synced !== undefined
+      // No frame names a transaction that changed nothing.
+      const hasFrame =
+        this.#namesTx && this.log.histories[history ?? -1]?.order.includes(write.transaction.id)
+      const isNamed = hasFrame || write.told.synced !== undefined
       const isHere = isNamed && accepted !== undefined && accepted <= tab.last.sid
       const isTold = write.tab === tab && write.told.synced !== undefined
       if (!tab.crossed.has(write) && isHere && (accepted > sid || isTold)) tab.crossed.set(write, now)
