@@ -227,12 +227,14 @@ export function storeOfTab({
   const watched = (connection: StoreConnection): StoreConnection => ({
     ...connection,
     transaction(options, body) {
+      const begunAt = clock.now()
       const stopWaiting = clock.after(answerMs, refuse)
       const made = connection.transaction(options, body)
       const settle = (error?: unknown) => {
         stopWaiting()
         if (!error) isRefusing = false
-        else if (isRefusal(error) && !options.signal?.aborted) refuse()
+        // A tab that has waited for so long aborts it.
+        else if (clock.now() - begunAt >= answerMs || (isRefusal(error) && !options.signal?.aborted)) refuse()
       }
       made.then(() => settle(), settle)
       return made
