@@ -32,7 +32,13 @@ export interface Write {
    */
   readonly befores: Row[]
   /** When its user was told. `stored`: that it is durable, while the server did not have it. */
-  told: { durable?: number; stored?: number; synced?: number; end?: Transaction['state'] }
+  told: {
+    durable?: number
+    stored?: number
+    synced?: number
+    end?: Transaction['state']
+    endAt?: number
+  }
   /** Since when the disk has it. */
   committed: number | undefined
   /** Its disk refused it, or did not answer in time: its tab sends it from memory, and stores it later in its place. */

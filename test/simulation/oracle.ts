@@ -335,10 +335,7 @@ export class Oracle {
     for (const write of this.writes) {
       if (write.tab.device !== device) continue
       const accepted = this.#acceptedIn(write, history)
-      // No frame names a transaction that changed nothing.
-      const hasFrame =
-        this.#namesTx && this.log.histories[history ?? -1]?.order.includes(write.transaction.id)
-      const isNamed = hasFrame || write.told.synced !== undefined
+      const isNamed = (this.#namesTx && this.#hasFrame(write, history)) || this.#hearsOfEnd(tab, write)
       const isHere = isNamed && accepted !== undefined && accepted <= tab.last.sid
       const isTold = write.tab === tab && write.told.synced !== undefined
       if (!tab.crossed.has(write) && isHere && (accepted > sid || isTold)) tab.crossed.set(write, now)
@@ -347,16 +344,63 @@ export class Oracle {
       const { storeFineSince = Number.POSITIVE_INFINITY } = device
       const isStored =
         now - (storeFineSince > since ? storeFineSince + goneAfterTroubleMs : since + goneMs) >= 0
-      if (isStored && device.openTabs.every((one) => this.#hasSeen(one, write)))
+      if (
+        isStored &&
+        device.openTabs.every((one) => this.#hasSeen(one, write) && !this.#isCovered(write, one))
+      )
         write.isGone ||= !wasClearedTooSoon(write)
     }
   }
 
-  /** A snapshot does not tell the tab that made a write whether it is in the data. */
+  /**
+   * A snapshot does not tell the tab that made a write whether it is in the data, and no tab that has read the write on the
+   * disk and hears no others.
+   */
   #hasSeen(tab: Tab, write: Write): boolean {
     if (tab.crossed.has(write)) return true
     const { history, sid } = tab.last
-    return write.tab !== tab && (this.#acceptedIn(write, history) ?? Number.POSITIVE_INFINITY) <= sid
+    const { seenAt = Number.POSITIVE_INFINITY } = write
+    const hears = this.#plan.channel !== 'none' || tab.openedAt >= seenAt + goneMs
+    if (write.tab === tab || !hears) return false
+    if (!this.#hasFrame(write, history) && !this.#hearsOfEnd(tab, write)) return false
+    return (this.#acceptedIn(write, history) ?? Number.POSITIVE_INFINITY) <= sid
+  }
+
+  /** Whether it has changed something in `history`. If not, no frame says that the server has accepted it. */
+  #hasFrame({ transaction }: Write, history: number | undefined): boolean {
+    return this.log.histories[history ?? -1]?.order.includes(transaction.id) === true
+  }
+
+  /** Whether its user was told that it is in the data, in `tab` or in another one from which `tab` hears. */
+  #hearsOfEnd(tab: Tab, { told, tab: own }: Write): boolean {
+    return told.synced !== undefined && (own === tab || this.#plan.channel !== 'none')
+  }
+
+  /**
+   * Whether `tab` may show it over newer data, because it does not know yet what became of an earlier write to the same
+   * record: the earlier one would hide what the server has made of it.
+   */
+  #isCovered(write: Write, tab: Tab): boolean {
+    const now = this.#now()
+    const { reachableSince = now } = tab.device
+    if (now - Math.max(reachableSince, tab.openedAt, tab.awakeSince) >= promptMs) return false
+    const index = this.writes.indexOf(write)
+    return this.writes.some((one, at) => {
+      const isOnSame = one !== write && one.id === write.id && one.tab.device === tab.device
+      const isEarlier =
+        at < index || one.wasRefused || (one.told.durable ?? now) < (write.told.durable ?? now)
+      return isOnSame && isEarlier && !this.#knowsFate(tab, one)
+    })
+  }
+
+  /** Whether `tab` knows what the server has made of the write. */
+  #knowsFate(tab: Tab, write: Write): boolean {
+    const { told, tab: own, isForgotten } = write
+    const { end, endAt = Number.POSITIVE_INFINITY } = told
+    if (isForgotten || (this.#namesTx && this.#hasSeen(tab, write))) return true
+    if (own === tab) return end !== undefined
+    const hears = this.#plan.channel !== 'none' || tab.openedAt >= endAt + goneMs
+    return hears && this.#now() - endAt >= goneMs
   }
 
   #acceptedIn({ transaction }: Write, history: number | undefined): number | undefined {
@@ -371,7 +415,8 @@ export class Oracle {
     const isOwn = act.tab === tab
     if (act.does === 'undo') return isOwn && act.isCertain && history === write.history ? 'yes' : 'maybe'
     const accepted = this.#acceptedIn(write, history)
-    if (accepted !== undefined && accepted <= tab.last.sid) return this.#isKnown(write, tab) ? 'no' : 'maybe'
+    if (accepted !== undefined && accepted <= tab.last.sid)
+      return this.#isKnown(write, tab) && !this.#isCovered(write, tab) ? 'no' : 'maybe'
     if (write.overSince !== undefined && write.tab.life < tab.life) return 'no'
     const { end } = write.told
     if (isOwn && end !== undefined) return 'no'

@@ -239,8 +239,13 @@ function hear(simulation: Simulation, made: Write): void {
           oracle.fault(`a user was told of an acceptance that never was: ${name}`)
       }
       if (state === 'synced') told.synced ??= clock.now()
-      if (['synced', 'failed', 'cancelled', 'rejected', 'discarded'].includes(state)) told.end = state
-      else delete told.end
+      if (['synced', 'failed', 'cancelled', 'rejected', 'discarded'].includes(state)) {
+        told.end = state
+        told.endAt ??= clock.now()
+      } else {
+        delete told.end
+        delete told.endAt
+      }
       // A tab that is closed or stopped can try nothing more.
       if (state === 'failed' && !tab.isClosing && !tab.isStopped) judgeFailure(simulation, made)
     }),
