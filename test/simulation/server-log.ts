@@ -113,6 +113,11 @@ export class ServerLog {
   wasAccepted(tx: string): boolean {
     return this.histories.some(({ accepted }) => accepted.has(tx))
   }
+
+  /** Whether it has changed something, in any history. */
+  hasChanged(tx: string): boolean {
+    return this.histories.some(({ order }) => order.includes(tx))
+  }
 }
 
 /** What is compared of a record: the numbers that somebody wrote. */

@@ -191,7 +191,9 @@ export class Simulation {
     if (write.isForgotten || told.end === 'failed') return undefined
     const inInbox = this.tabs.some(({ client }) => client.outbox.get(transaction.id)?.rejection?.reason)
     if (inInbox) return undefined
-    if (log.wasAccepted(transaction.id) && write.seenAt !== undefined) return undefined
+    // What changed nothing leaves nothing to see, and nothing to do again after a restore.
+    const isSeen = write.seenAt !== undefined || !log.hasChanged(transaction.id)
+    if (log.wasAccepted(transaction.id) && isSeen) return undefined
     if (told.end === 'cancelled' && write.retryOf) return undefined
     if (told.end === 'cancelled') return `a write was cancelled that nobody undid: ${name}`
     const isOnDisk = told.stored !== undefined || committed !== undefined
