@@ -146,8 +146,10 @@ export class Oracle {
 
   /** The disk has taken nothing of what `tab` has asked of it. */
   refused(tab: Tab): void {
+    const now = this.#now()
+    // The tab may have heard of it before, and have stored the write again at once.
     for (const write of this.writes)
-      write.wasRefused ||= write.tab === tab && write.told.durable === undefined
+      write.wasRefused ||= write.tab === tab && (write.told.durable ?? now) >= now
   }
 
   /** Other tabs may not know yet that the write was cancelled: the disk has not answered for some time. */
