@@ -305,6 +305,9 @@ export class Connection {
   async #attach(): Promise<void> {
     const { store, name, listener } = this.#options
     let found: Found = this.#isOpen ? 'same' : 'first'
+    const report = () => {
+      this.#compared = this.#compared.then(() => listener.attached(found))
+    }
     while (store && !this.#isGone && !this.#isClosed) {
       await this.#isBack?.promise
       const { signal } = this.#frozen
@@ -337,7 +340,7 @@ export class Connection {
         this.#isLost = false
         this.#againMs = againMs
         this.#again.clear()
-        if (isToCompare) this.#compared = this.#compared.then(() => listener.attached(found))
+        if (isToCompare) report()
         if (isNew || wasRefused !== (refused !== undefined)) listener.changed()
         return
       } catch (error) {
@@ -350,6 +353,8 @@ export class Connection {
           continue
         }
         this.#fail(failure)
+        // What the database had is to be stored again, before anything new.
+        if (found === 'wiped') report()
         return
       }
     }

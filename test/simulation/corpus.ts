@@ -568,4 +568,26 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       ],
     ),
   ],
+  [
+    'what a page wrote before its site data was evicted is sent first, though the disk refuses to be opened at first',
+    told(
+      {
+        seed: 5396,
+        mode: 'disk',
+        hasLocks: true,
+        tabs: 2,
+        hasSecondDevice: true,
+        opened: [0, 1, 2],
+        endsRestored: true,
+      },
+      [
+        '1 b 904 70000 cut',
+        '1 b 740 3000 update',
+        '1 b 187 300 freeze',
+        '1 b 890 3000 clear the store',
+        '1 a 960 70000 refuse a store transaction',
+        '1 a 724 70000 update',
+      ],
+    ),
+  ],
 ]
