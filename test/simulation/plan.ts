@@ -325,8 +325,8 @@ export function planOf(seed: number, mode: Mode = families.tabs[seed % families.
   return { ...plan, opened, steps, refusedWrite, ...serverOf(mode, dice) }
 }
 
-/** `disk` has them among its own scenes. In the others, runs with them show faults; in `hour`, runs without them do. */
-const withoutActs: ReadonlySet<Mode> = new Set<Mode>(['disk', 'tabs', 'undo', 'pages', 'other user', 'hour'])
+/** Where runs without them show faults. `disk` has its own scenes of them, but none in which the leader outlives a killed tab. */
+const withoutActs: ReadonlySet<Mode> = new Set<Mode>(['hour'])
 
 /** Where a tab that ends while the disk hangs shows faults. */
 const withoutSilence: ReadonlySet<Mode> = new Set<Mode>(['bare server', 'first writes'])

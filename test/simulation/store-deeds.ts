@@ -5,6 +5,9 @@ import type { Moment } from './steps.ts'
 /** A client gives up a transaction of the store after a quarter of a minute. */
 const silentMs = 45_000
 
+/** A page that comes back has opened its database again within so long, in ms. */
+const reopenMs = 1_000
+
 /** What goes wrong with a disk for one moment. */
 export const storeDeeds = {
   'die with the next write': ({ simulation, index }) => {
@@ -23,8 +26,10 @@ export const storeDeeds = {
     simulation.cleared(device)
     if (device.hasDeleted) await markDeleted(device.disk.store)
     for (const tab of device.openTabs) {
-      if (!tab.surroundings.isAway) tab.hasNoDisk = true
-      else if (device.hasDeleted) simulation.mayEnd(tab)
+      const { isAway } = tab.surroundings
+      if (!isAway) tab.hasNoDisk = true
+      const isOpening = simulation.clock.now() - tab.awakeSince < reopenMs
+      if (device.hasDeleted && (isAway || isOpening)) simulation.mayEnd(tab)
     }
     await device.disk.delete()
   },
