@@ -15,7 +15,11 @@ export function onTabs(parts: Parts): FollowingListener {
           connection === 'offline' ? false : connection === 'socket' || connection === 'polling' || undefined
         // A follower reads the disk, which needs neither the server nor credentials.
         if (phase === 'paused' || phase === 'waiting') parts.dispatch('resume')
-      } else parts.dispatch('want')
+      } else {
+        // Following may have begun and ended in one turn: the feed is closed, and the socket still open.
+        parts.socket.renew()
+        parts.dispatch('want')
+      }
       parts.commit.mark()
     },
     overtaken: () => parts.leadership.overtaken(),

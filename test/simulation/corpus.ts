@@ -590,4 +590,15 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       ],
     ),
   ],
+  [
+    'a tab that stood still while its leader filled the disk hears of changes when nobody looks at it',
+    told({ mode: 'disk', hasLocks: true, channel: 'fine', tabs: 2, opened: [0, 1] }, [
+      '0 a 613 1 fill the store',
+      '0 a 722 1 update',
+      '0 a 706 1 freeze',
+      '0 a 553 1 update',
+      '0 b 906 3000 stand still',
+      '1 c 997 3000 open',
+    ]),
+  ],
 ]
