@@ -38,8 +38,10 @@ export function onDisk(parts: Parts): DiskListener {
       parts.schedule.dispatch('want')
     },
     storage(failure) {
-      // A follower that cannot store its transactions has to send them itself. A leader goes on looking for new ones.
-      if (parts.disk.outbox.refused && !parts.disk.leads) parts.following.leave()
+      const { disk, following } = parts
+      // A follower that cannot store its transactions has to send them itself, and a tab that cannot attach as the leader has
+      // to sync. A leader goes on looking for new transactions.
+      if (disk.term === undefined && (disk.leads ? failure : disk.outbox.refused)) following.leave()
       if (failure) {
         parts.options.logger.warn(failure.message, { error: failure })
         void parts.originStorage.read()

@@ -44,8 +44,8 @@ export const tabs: readonly Mutation[] = [
     test: troubles,
     name: 'invariant 68: the write of a killed tab is sent within 10 s, though the disk has refused a write of the leader once',
     file: 'src/engine/on-disk.ts',
-    from: 'parts.disk.outbox.refused && !parts.disk.leads',
-    to: 'parts.disk.outbox.refused',
+    from: 'disk.term === undefined && (disk.leads ? failure : disk.outbox.refused)',
+    to: 'disk.outbox.refused',
   },
   {
     invariant: 32,

@@ -83,6 +83,23 @@ test('invariant 68: the write of a killed tab is sent within 10 s, though the di
   expect((await server.rows('ada')).map(({ id }) => id)).toEqual(['i0', 'i1', 'i2'])
 })
 
+test('invariant 40: a tab that takes the lead while the disk hangs syncs and sends all the same', async () => {
+  let isHanging = false
+  const store = around(durable(), async (_, run) => (isHanging ? never() : run()))
+  const { server, open } = await browser({ store })
+  const tab = await open()
+  const leader = await open()
+  isHanging = true
+  leader.kill()
+  await server.clock.advance(60_000)
+  await server.write([{ op: 'i', t: 'Item', id: 'i1', p: {} }], 'ada')
+  tab.client.mutate(insert('i2'))
+  await server.clock.advance(60_000)
+  expect(tab.client.status.role).toBe('leader')
+  expect(idsIn(tab)).toEqual(['i0', 'i1', 'i2'])
+  expect((await server.rows('ada')).map(({ id }) => id)).toEqual(['i0', 'i1', 'i2'])
+})
+
 describe('a write that the disk commits without an answer', () => {
   async function hanging() {
     let isHanging = false
