@@ -601,4 +601,28 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       '1 c 997 3000 open',
     ]),
   ],
+  [
+    'what a page wrote before its site data was evicted is sent before what it was just storing when it was frozen',
+    told(
+      {
+        seed: 6300,
+        mode: 'disk',
+        tabs: 3,
+        opened: [0, 1, 2],
+        storeMs: 20,
+        undoesInSteps: true,
+        endsRestored: true,
+      },
+      [
+        '2 a 500 1 cut',
+        '2 a 250 1 update',
+        '2 a 783 3000 linger',
+        '1 a 739 3000 silence the store',
+        '2 b 338 50 cut',
+        '2 b 23 1 update',
+        '2 b 33 3000 freeze',
+        '2 b 672 1 clear the store',
+      ],
+    ),
+  ],
 ]
