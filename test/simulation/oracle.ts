@@ -24,6 +24,9 @@ const promptMs = 60_000
 /** What a killed tab has stored is sent by another one within so long, in ms. */
 const leftMs = 12_000
 
+/** A tab tries a disk again after so long at most, in ms. */
+const laterMs = 600_000
+
 /** A tab that has seen a write in the data for so long, in ms, and could store that, holds it no more. */
 const goneMs = 5_000
 
@@ -310,7 +313,8 @@ export class Oracle {
     const { device, hasNoDisk } = tab
     if (hasNoDisk) return
     const { storeFineSince = Number.POSITIVE_INFINITY, reachableSince = Number.POSITIVE_INFINITY } = device
-    const since = Math.max(tab.openedAt, tab.awakeSince, storeFineSince, reachableSince)
+    const { diskFineSince = storeFineSince + laterMs } = tab
+    const since = Math.max(tab.openedAt, tab.awakeSince, storeFineSince, diskFineSince, reachableSince)
     for (const write of this.writes) {
       const { name, committed = Number.POSITIVE_INFINITY, transaction, isUndone, isForgotten } = write
       if (write.tab.device !== device || !write.tab.hasCrashed || isUndone || isForgotten) continue

@@ -54,7 +54,10 @@ export const pageDeeds = {
     device.signedOutAt = at
     device.synced = undefined
     for (const write of oracle.writes) {
-      if (write.tab.device === device && pending !== 'keep') oracle.ended(write)
+      if (write.tab.device !== device) continue
+      if (pending !== 'keep') oracle.ended(write)
+      // What another tab stored only then may be of the life before, which nobody sends.
+      else if (write.tab !== tab && (write.committed ?? clock.now()) > at) write.isForgotten = true
     }
   },
 } satisfies Partial<Record<Deed, (moment: Moment) => unknown>>

@@ -150,8 +150,8 @@ export interface StoreOfTab {
   readonly store: Store
   /** Fails one step of it. */
   readonly faulty: FaultyStore
-  /** Whether the disk did not do what the tab asked of it last, or has not answered in time. */
-  readonly isRefusing: boolean
+  /** Since when the disk does what the tab asks. `undefined`: it has refused that last, or has not answered in time. */
+  readonly fineSince: number | undefined
   /** The process is gone: nothing that it waits for ever comes, and it begins nothing. */
   crash(): void
 }
@@ -186,7 +186,7 @@ export function storeOfTab({
   onRefusal,
 }: StoreOfTabOptions): StoreOfTab {
   let isGone = false
-  let isRefusing = false
+  let fineSince: number | undefined = clock.now()
   let [at, count] = [0, 0]
   const begin = async () => {
     count = at === clock.now() ? count + 1 : 1
@@ -221,7 +221,7 @@ export function storeOfTab({
     destroy: (name) => disk.store.destroy(name),
   })
   const refuse = () => {
-    isRefusing = true
+    fineSince = undefined
     onRefusal()
   }
   const watched = (connection: StoreConnection): StoreConnection => ({
@@ -232,7 +232,7 @@ export function storeOfTab({
       const made = connection.transaction(options, body)
       const settle = (error?: unknown) => {
         stopWaiting()
-        if (!error) isRefusing = false
+        if (!error) fineSince ??= clock.now()
         // A tab that has waited for so long aborts it.
         else if (clock.now() - begunAt >= answerMs || (isRefusal(error) && !options.signal?.aborted)) refuse()
       }
@@ -243,8 +243,8 @@ export function storeOfTab({
   return {
     store: { ...faulty.store, open: async (name) => watched(await faulty.store.open(name)) },
     faulty,
-    get isRefusing() {
-      return isRefusing
+    get fineSince() {
+      return fineSince
     },
     crash() {
       isGone = true

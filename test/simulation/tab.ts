@@ -120,9 +120,14 @@ export class Tab {
     this.#mirror.check()
   }
 
+  /** Since when its disk does what it asks; `undefined` if that is not so. */
+  get diskFineSince(): number | undefined {
+    return this.#store.fineSince
+  }
+
   /** Whether its disk takes nothing of it at present. */
   get isRefused(): boolean {
-    return this.hasNoDisk || this.#store.isRefusing
+    return this.hasNoDisk || this.#store.fineSince === undefined
   }
 
   failStoreAt(step: number, fault: Fault): void {
