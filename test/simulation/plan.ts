@@ -328,16 +328,12 @@ export function planOf(seed: number, mode: Mode = families.tabs[seed % families.
 /** Where runs without them show faults. `disk` has its own scenes of them, but none in which the leader outlives a killed tab. */
 const withoutActs: ReadonlySet<Mode> = new Set<Mode>(['hour'])
 
-/** Where a tab that ends while the disk hangs shows faults. */
-const withoutSilence: ReadonlySet<Mode> = new Set<Mode>(['bare server', 'first writes'])
-
 /** Has dice of its own, so that what a seed says of a mode stays as it is. */
 function addAct(steps: Step[], mode: Mode, count: number, waits: readonly number[], dice: Dice): void {
   if (withoutActs.has(mode) || dice.roll(3) > 0) return
   const scene = dice.pick<readonly Deed[]>(mode === 'other server' ? actsOfReaders : actsOfAll)
   // Of the first writes, one is refused as it is.
   if (mode === 'first writes' && scene[0] === 'refuse a store transaction') return
-  if (withoutSilence.has(mode) && scene[0] === 'silence the store') return
   const [tab, id] = [dice.roll(count), dice.pick<Step['id']>(['a', 'a', 'a', 'b', 'c'])]
   const act = scene.map((what): Step => ({ what, tab, id, n: dice.roll(1_000), ms: dice.pick(waits) }))
   steps.splice(dice.roll(steps.length + 1), 0, ...act)
