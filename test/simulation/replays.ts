@@ -1,4 +1,4 @@
-import { type Act, decides } from './acts.ts'
+import { type Act, decides, resultsOf } from './acts.ts'
 import type { Oracle } from './oracle.ts'
 import { type Change, type Row, textOf } from './server-log.ts'
 
@@ -69,7 +69,8 @@ function faultsOfAddition(oracle: Oracle, change: Change, acts: readonly Act[]):
   const { bare } = acts[0]?.tab.device.plan ?? {}
   // A server that has not named the transaction of any frame does not say who has removed the record, but for a result at a
   // position that the tab had before it wrote: then it was somebody else.
-  const hasFrames = bare?.deltas !== 'rows' || bare.pushes?.startsWith('frame') === true
+  const hasFrames =
+    bare?.deltas !== 'rows' || (bare.socket !== false && bare.pushes?.startsWith('frame') === true)
   const hasNamed = () => oracle.changes.some(({ sid, tx }) => tx !== undefined && sid < change.sid)
   const isNamed = !bare || (bare.tx === true && hasFrames && hasNamed())
   const isEarlier = ({ write: { transaction, sid } }: Act) =>
@@ -87,6 +88,12 @@ function faultsOfAddition(oracle: Oracle, change: Change, acts: readonly Act[]):
   const undone = acts.filter(({ does, write: { kind } }) => does === 'undo' && kind === 'delete')
   if (undone.some((act) => rowsBelow(act).some(isLike))) return []
   if (redone.some(({ write: { kind, fields } }) => kind !== 'delete' && isLike(fields))) return []
+  // Rows do not show the removal, and where a field is to go, the undo is a `put`.
+  const hidden = hasFrames
+    ? undefined
+    : oracle.changes.find(({ sid, op }) => sid === removal?.sid && op === 'd')
+  const made = acts.flatMap((act) => (act.does === 'undo' && hidden ? resultsOf(act, hidden.before) : []))
+  if (made.some(isLike)) return []
   return [`an undo or redo brought back a record as it was not: ${id}, ${textOf(after)}`]
 }
 
