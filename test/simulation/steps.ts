@@ -130,8 +130,9 @@ const happenings: Record<Deed, (moment: Moment) => unknown> = {
   ...pageDeeds,
   'somebody else signs in': ({ simulation, index }) => {
     const device = simulation.device(index)
-    // A tab whose disk names no owner takes whoever answers first for its user.
-    if (!device.disk.hasOwner || device.disk.isSilent) return
+    // A tab whose disk names no owner, or cannot be read, takes whoever answers first for its user.
+    const isBlind = ({ history, client }: Tab) => history === undefined && client.status.storage.reason
+    if (!device.disk.hasOwner || device.disk.isSilent || device.openTabs.some(isBlind)) return
     device.signedIn = device.signedIn === 'ada' ? 'ben' : 'ada'
     device.disk.beforeRefusal = undefined
     simulation.tell(`${device.signedIn} signs in on the ${device.name} device`)
