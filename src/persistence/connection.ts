@@ -223,17 +223,20 @@ export class Connection {
    * whether the transaction was stored. It is never run again, unless the page was frozen meanwhile.
    */
   async run<T>(options: TransactionOptions, body: (tx: StoreTransaction) => T | Promise<T>): Promise<T> {
-    const wipes = this.#wipes
+    let wipes = Number.POSITIVE_INFINITY
     for (;;) {
       // If the database is open, begin in this turn: the disk then works while the delta is applied in memory.
       const connection = this.#connection ?? (await this.#opened())
-      // What was there before is to be stored again first.
+      // What was there before the freeze is to be stored again first.
       if (this.#wipes > wipes) throw closedConnection(true)
       const { signal } = this.#frozen
       try {
         return await connection.transaction({ ...options, signal }, body)
       } catch (error) {
-        if (signal.aborted && !this.#isClosed) continue
+        if (signal.aborted && !this.#isClosed) {
+          wipes = this.#wipes
+          continue
+        }
         if (isSyncError(error, 'StorageError') && error.code === 'closed') this.#lose(connection, error)
         throw error
       }
