@@ -48,8 +48,9 @@ export interface Result {
 /** Where an act may be laid over a tab's data. */
 type Presence = 'yes' | 'maybe' | 'no'
 
-/** More rows than this, and nothing is said of a record. */
+/** More rows, or orders of what was done, than this, and nothing is said of a record. */
 const maxRows = 200
+const maxOrders = 500
 
 /**
  * Says what may not happen. It knows what was done (by whom, where and when), what the server accepted, and what users were
@@ -117,7 +118,7 @@ export class Oracle {
 
   /** What `id` may show in `tab` without `write`. */
   without(tab: Tab, write: Write): readonly Row[] {
-    return this.#rows(tab, write.id, (act) => (act.write === write ? 'no' : this.#presence(act, tab)))
+    return this.#rows(tab, write.id, (act) => (act.write === write ? 'no' : this.#presence(act, tab))) ?? []
   }
 
   /** The server has received transactions from a device. */
@@ -277,7 +278,7 @@ export class Oracle {
       if (this.#mayBeOvertaken(tab, id) || this.mayHideRemoval(id)) continue
       const shown = textOf(tab.row(id))
       const rows = this.#rows(tab, id, (act) => this.#presence(act, tab))
-      if (rows.length > maxRows || rows.some((row) => textOf(row) === shown)) continue
+      if (!rows || rows.length > maxRows || rows.some((row) => textOf(row) === shown)) continue
       this.fault(
         `${this.#diagnosis(tab, id, shown)}; ${tab.name} at ${history}/${sid} shows ${id} as ${shown}, not as ${rows.map(textOf).join(' or ')}`,
       )
@@ -447,18 +448,29 @@ export class Oracle {
     return isTold || this.#now() - since >= graceMs
   }
 
-  /** All that `id` may be in `tab`: the server's row at the tab's position, and what may be laid over it. */
-  #rows(tab: Tab, id: string, presenceOf: (act: Act) => Presence): readonly Row[] {
+  /**
+   * All that `id` may be in `tab`: the server's row at the tab's position, and what may be laid over it. `undefined`: too much
+   * to say.
+   */
+  #rows(tab: Tab, id: string, presenceOf: (act: Act) => Presence): readonly Row[] | undefined {
     const { history, sid } = tab.last
     const log = history === undefined ? undefined : this.log.histories[history]
     // Of a first snapshot, a part is shown before its position counts.
     const isEarly = this.#isEarly || sid === 0
     const begin = distinct([log?.at(sid, id), ...(isEarly ? (log?.after(sid, id) ?? []) : [])])
-    const acts = this.acts.filter(({ write }) => write.id === id)
+    const presences = new Map(
+      this.acts.filter(({ write }) => write.id === id).map((act) => [act, presenceOf(act)]),
+    )
+    const all = [...presences.keys()]
+    const isHere = (act: Act) => presences.get(act) !== 'no'
+    const refused = all.filter((act) => act.does === 'write' && act.write.wasRefused && isHere(act))
+    // Of what is over, only the places after it count.
+    const acts = all.filter((act) => isHere(act) || refused.some(({ tab: own }) => own === act.tab))
     // What a disk took late comes behind what another tab stored meanwhile.
     const stored = acts.toSorted((one, other) => storedAt(one) - storedAt(other))
-    const orders = [acts, stored].flatMap(placesOf)
-    return distinct(orders.flatMap((order) => rowsOver(begin, order, presenceOf)))
+    const orders = [acts, stored].flatMap((order) => placesOf(order, refused))
+    if (orders.length > maxOrders) return undefined
+    return distinct(orders.flatMap((order) => rowsOver(begin, order, presences)))
   }
 
   /** Which acts explain what is shown, if they were there, or were not. */
@@ -469,7 +481,7 @@ export class Oracle {
       this.#rows(tab, id, (act) => {
         if (!undoes && isUndo(act)) return 'no'
         return others.includes(act) ? presence : this.#presence(act, tab)
-      }).some((row) => textOf(row) === shown)
+      })?.some((row) => textOf(row) === shown)
     const ended = own.filter((act) => this.#presence(act, tab) === 'no')
     const back = ended.find((act) => explains([act], 'yes', false))
     const isRedone = own.some(({ does, write }) => does === 'redo' && write === back?.write)
@@ -507,11 +519,11 @@ export class Oracle {
 function rowsOver(
   begin: readonly Row[],
   acts: readonly Act[],
-  presenceOf: (act: Act) => Presence,
+  presences: ReadonlyMap<Act, Presence>,
 ): readonly Row[] {
   let rows = begin
   for (const act of acts) {
-    const presence = presenceOf(act)
+    const presence = presences.get(act)
     if (presence === 'no') continue
     const results = rows.flatMap((row) => resultsOf(act, row))
     rows = distinct(presence === 'yes' ? results : [...rows, ...results])
@@ -526,13 +538,18 @@ function storedAt({ does, write, at }: Act): number {
 }
 
 /**
- * `acts`, with each write that the disk refused in each place that it may have: after all of its own tab, and before any of
+ * `acts`, with each write that the disk `refused` in each place that it may have: after all of its own tab, and before any of
  * what other tabs did, of which its tab may not have heard by then.
  */
-function placesOf(acts: readonly Act[]): readonly (readonly Act[])[] {
-  const refused = acts.filter(({ does, write }) => does === 'write' && write.wasRefused)
+function placesOf(acts: readonly Act[], refused: readonly Act[]): readonly (readonly Act[])[] {
+  const numbers = new Map(acts.map((act, number) => [act, number]))
+  const nameOf = (order: readonly Act[]) => order.map((act) => numbers.get(act)).join()
   return refused.reduce<readonly (readonly Act[])[]>(
-    (orders, act) => orders.flatMap((order) => earlier(order, act)),
+    (orders, act) => {
+      if (orders.length > maxOrders) return orders
+      const more = orders.flatMap((order) => earlier(order, act))
+      return [...new Map(more.map((order) => [nameOf(order), order])).values()]
+    },
     [acts],
   )
 }
