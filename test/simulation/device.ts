@@ -66,6 +66,8 @@ export class Device {
   hasNoise = false
   /** Whether a step of a tab's store was to fail. */
   hasStoreFault = false
+  /** Whether a tab may find no room, and drop the data for its writes. */
+  mayLackRoom = false
   /** Since when every tab reaches the server, since when none does, and since when the store takes writes. */
   reachableSince: number | undefined
   unreachableSince: number | undefined
@@ -185,6 +187,12 @@ export class Device {
 
   refused(tab: Tab): void {
     this.#options.onRefused(tab)
+  }
+
+  /** A tab may find no room: the data that it has stored goes for its writes. */
+  lackRoom(): void {
+    this.mayLackRoom = true
+    this.synced = undefined
   }
 
   /** The server closes the sockets of the device. */

@@ -114,6 +114,7 @@ export const lineTroubles = {
     const step = Math.trunc(n / 4) % 12
     simulation.tell(`step ${step} of the store of ${tab.name} fails: ${fault}`)
     device.hasStoreFault = true
+    if (fault === 'full') device.lackRoom()
     tab.failStoreAt(step, fault)
   },
   'make noise': (moment) => {
@@ -131,6 +132,7 @@ export function healLine(simulation: Simulation): void {
   for (const device of simulation.devices) {
     device.answers = []
     device.hasStoreFault = false
+    device.mayLackRoom = false
     const { network, environment } = device.mock
     network.latencyMs = 20
     network.chunkMs = 0

@@ -115,6 +115,7 @@ export class Simulation {
     const letter = 'ABCD'[index] ?? '?'
     const life = before ? Number(before.name.slice(1) || 1) + 1 : 1
     const tab = new Tab(device, `${letter}${life > 1 ? life : ''}`, (text) => this.oracle.fault(text))
+    tab.onKilled = () => this.left(tab)
     device.tabs.set(index, tab)
     device.note(this.isServerUp)
     return tab

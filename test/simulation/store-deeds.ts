@@ -13,7 +13,7 @@ export const storeDeeds = {
   'die with the next write': ({ simulation, index }) => {
     const tab = simulation.tab(index)
     simulation.tell(`${tab.name} is to be killed when its next write is stored`)
-    tab.dieSoon(() => simulation.left(tab))
+    tab.dieSoon()
   },
   'delete the database': async ({ simulation, index, n }) => {
     const device = simulation.device(index)

@@ -48,7 +48,9 @@ export class Tab {
   last: { readonly history: number | undefined; readonly sid: number } = { history: undefined, sid: 0 }
   /** When its position last changed. */
   movedAt = Number.NEGATIVE_INFINITY
-  #onDeath: (() => void) | undefined
+  /** Called when its process was killed, other than by `crash`. */
+  onKilled = () => {}
+  #diesSoon = false
   readonly #standstill = new Standstill()
   readonly #store: StoreOfTab
   readonly #mirror: Mirror
@@ -75,7 +77,7 @@ export class Tab {
       onCommit: (values) => this.#committed(values),
       onRefusal: () => device.refused(this),
     })
-    void this.#store.faulty.crashed.then(() => this.crash())
+    void this.#store.faulty.crashed.then(() => this.#kill())
     this.client = mock.client({
       identity,
       token: () => device.token,
@@ -135,7 +137,7 @@ export class Tab {
   }
 
   healStore(): void {
-    this.#onDeath = undefined
+    this.#diesSoon = false
     this.#store.faulty.disarm()
   }
 
@@ -145,7 +147,8 @@ export class Tab {
       ({ sid }) => {
         const { storage, role } = client.status
         const isStored = storage.kind === 'durable' && role === 'leader' && history === this.history
-        if (this.isOpen && isStored) device.synced = { at: device.clock.now(), history, sid }
+        if (this.isOpen && isStored && !device.mayLackRoom)
+          device.synced = { at: device.clock.now(), history, sid }
       },
       () => {},
     )
@@ -167,16 +170,19 @@ export class Tab {
   }
 
   /** Its process is killed as soon as the disk has its next write, before it or anybody else hears of that. */
-  dieSoon(onDeath: () => void): void {
-    this.#onDeath = onDeath
+  dieSoon(): void {
+    this.#diesSoon = true
   }
 
   #committed(values: readonly StoreValue[]): void {
     if (this.history !== undefined) this.device.disk.hasOwner = true
     const hasNew = this.device.stored(values)
-    if (!hasNew || !this.#onDeath) return
+    if (hasNew && this.#diesSoon) this.#kill()
+  }
+
+  #kill(): void {
     this.crash()
-    this.#onDeath()
+    this.onKilled()
   }
 
   /** Its page stands still, and does not know. */
