@@ -168,10 +168,11 @@ export class Oracle {
     return wishes.length > 0 && wishes.every(({ tab, outcome }) => tab.hasCrashed && outcome === undefined)
   }
 
-  /** Its tab could not read on the disk that its user has signed out, nor hear of it. */
+  /** A tab that has it could not read on the disk that its user has signed out, nor hear of it. */
   #mayNotKnowOfSignOut({ wasRefused, tab: { awakeSince, device } }: Write): boolean {
     const { signedOutAt = Number.NEGATIVE_INFINITY, plan } = device
-    return wasRefused && (plan.channel !== 'fine' || awakeSince > signedOutAt)
+    const canRead = !wasRefused && device.openTabs.every(({ hasNoDisk }) => !hasNoDisk)
+    return !canRead && (plan.channel !== 'fine' || awakeSince > signedOutAt)
   }
 
   /** The user of `write` has signed out, and keeps nothing. */
@@ -569,9 +570,12 @@ function distinct(rows: readonly Row[]): readonly Row[] {
   return [...new Map(rows.map((row) => [textOf(row), row])).values()]
 }
 
-/** Its disk did not say whether it had stored the write, and the tab crashed before the write was taken back there. */
-function wasUnknown({ transaction, tab }: Write): boolean {
-  return transaction.rejection?.reason === 'timeout' && tab.hasCrashed
+/**
+ * Its disk did not say whether it had stored the write, and the tab crashed before the write was taken back there, or the disk
+ * did not take that either.
+ */
+function wasUnknown({ transaction, tab, isUndone, wasRefused }: Write): boolean {
+  return (transaction.rejection?.reason === 'timeout' && tab.hasCrashed) || (isUndone && wasRefused)
 }
 
 /** The user cleared the disk before a tab that had missed messages could read there that the write is in the data. */

@@ -57,7 +57,7 @@ export const pageDeeds = {
       if (write.tab.device !== device) continue
       if (pending !== 'keep') oracle.ended(write)
       // What another tab stored only then may be of the life before, which nobody sends.
-      else if (write.tab !== tab && (write.committed ?? clock.now()) > at) write.isForgotten = true
+      else if (write.tab !== tab && (write.committed ?? clock.now()) >= at) write.isForgotten = true
     }
   },
 } satisfies Partial<Record<Deed, (moment: Moment) => unknown>>

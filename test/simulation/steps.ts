@@ -328,8 +328,9 @@ function noteUndo(
           wish.outcome !== 'nothing' && isAll && !plan.steps.some(({ what }) => what.includes('store'))
         device.note(isServerUp)
         if (wish.outcome === 'nothing') return
-        if (write.offlineSince !== undefined && write.offlineSince === device.unreachableSince)
-          write.isTraceless = true
+        // Of a disk that was cleared, nobody knows whether another tab has sent the write.
+        const isOffline = write.offlineSince !== undefined && write.offlineSince === device.unreachableSince
+        if (isOffline && (device.clearedAt ?? Number.NEGATIVE_INFINITY) < write.at) write.isTraceless = true
       },
       () => {},
     )

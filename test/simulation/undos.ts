@@ -56,7 +56,9 @@ export class Undos {
   check(rows: ReadonlyMap<string, Row>): void {
     for (const write of this.#oracle.writes) {
       const wishes = this.wishes.filter(({ targets }) => targets.includes(write))
-      const isClear = wishes.every(({ targets, tab }) => targets.length === 1 && !tab.hasCrashed)
+      // What a tab without a disk has not sent is lost when it is closed.
+      const isLost = (tab: Tab) => tab.hasCrashed || (tab.hasNoDisk && !tab.isOpen)
+      const isClear = wishes.every(({ targets, tab }) => targets.length === 1 && !isLost(tab))
       if (wishes.length > 0 && isClear) this.#judge(write, wishes, rows.get(write.id))
     }
   }
