@@ -469,7 +469,10 @@ export class Oracle {
     const acts = all.filter((act) => isHere(act) || refused.some(({ tab: own }) => own === act.tab))
     // What a disk took late comes behind what another tab stored meanwhile.
     const stored = acts.toSorted((one, other) => storedAt(one) - storedAt(other))
-    const orders = [acts, stored].flatMap((order) => placesOf(order, refused))
+    // What its user cleared from the disk, each tab stores again.
+    const isCleared = tab.device.clearedAt !== undefined
+    const again = isCleared ? [acts.toSorted((one, other) => committedAt(one) - committedAt(other))] : []
+    const orders = [acts, stored, ...again].flatMap((order) => placesOf(order, refused))
     if (orders.length > maxOrders) return undefined
     return distinct(orders.flatMap((order) => rowsOver(begin, order, presences)))
   }
@@ -536,6 +539,11 @@ function rowsOver(
 /** When an act got its place in the order of its device. */
 function storedAt({ does, write, at }: Act): number {
   return does === 'write' ? (write.told.durable ?? Number.POSITIVE_INFINITY) : at
+}
+
+/** When the disk has taken it last. */
+function committedAt({ does, write, at }: Act): number {
+  return does === 'write' ? (write.committed ?? Number.POSITIVE_INFINITY) : at
 }
 
 /**

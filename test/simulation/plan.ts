@@ -325,7 +325,7 @@ export function planOf(seed: number, mode: Mode = families.tabs[seed % families.
   return { ...plan, opened, steps, refusedWrite, ...serverOf(mode, dice) }
 }
 
-/** Where runs without them show faults. `disk` has its own scenes of them, but none in which the leader outlives a killed tab. */
+/** Where one run with them in a hundred shows a fault. `disk` has its own scenes of them, but none in which the leader outlives a killed tab. */
 const withoutActs: ReadonlySet<Mode> = new Set<Mode>(['hour'])
 
 /** Has dice of its own, so that what a seed says of a mode stays as it is. */
