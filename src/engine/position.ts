@@ -127,11 +127,9 @@ export function confirmedRowsIn({ confirmedRows }: Position, rows: Rows): RowSou
 
 /** `ops` of a delta up to `sid`, with the pushed frames that it leaves out because later ones replace them. */
 export function withPushed({ unconfirmed }: Position, ops: readonly DeltaFrame[], sid: number) {
-  const reached = unconfirmed.filter((frame) => frame.sid <= sid)
-  if (reached.length === 0) return ops
-  const nameOf = (frame: DeltaFrame) => `${frame.sid} ${keyOf(frame)}`
-  const names = new Set(ops.map(nameOf))
-  return [...reached.filter((frame) => !names.has(nameOf(frame))), ...ops].sort((a, b) => a.sid - b.sid)
+  const isLeftOut = (frame: DeltaFrame) =>
+    frame.sid <= sid && !ops.some((op) => op.sid === frame.sid && keyOf(op) === keyOf(frame))
+  return [...unconfirmed.filter(isLeftOut), ...ops].sort((a, b) => a.sid - b.sid)
 }
 
 function nothing(state: Position): Outcome {

@@ -146,7 +146,11 @@ export const undoChecks: readonly Check[] = [
       await context.holdNoTrace([record], sid, 'After another removal, nothing is left of the op.')
       const { id: idle } = await context.write([context.removal(record)])
       await context.write([{ ...op, restores: idle }])
-      await context.holdNoTrace([record], sid, 'If the transaction removed nothing, nothing is left of the op.')
+      await context.holdNoTrace(
+        [record],
+        sid,
+        'If the transaction removed nothing, nothing is left of the op.',
+      )
     },
   },
 ]
