@@ -256,7 +256,9 @@ export class Acknowledgements implements SenderListener {
       // It may be on the disk, from a tab that has crashed: sending reads the disk, and ends it there.
       if (!hears()) listener.queued()
     }
-    this.#ownFrames.note(message, confirmed, rows, (key) => outbox.isAwaited(key))
+    // Without own transactions, no frame matters. A delta may be large.
+    const noted = message.kind === 'row' || outbox.list().length > 0 ? confirmed : []
+    this.#ownFrames.note(message, noted, rows, (key) => outbox.isAwaited(key))
     for (const [transaction, sid] of reached) {
       this.#named.add(transaction)
       const effects = effectsIn(confirmed, transaction.id, transaction.record.ops, rows)
