@@ -227,7 +227,7 @@ export class Connection {
     for (;;) {
       // If the database is open, begin in this turn: the disk then works while the delta is applied in memory.
       const connection = this.#connection ?? (await this.#opened())
-      // What was there before the freeze is to be stored again first.
+      // The browser emptied the database during the freeze. Unsent transactions must be stored again before this one.
       if (this.#wipes > wipes) throw closedConnection(true)
       const { signal } = this.#frozen
       try {
@@ -359,7 +359,7 @@ export class Connection {
           continue
         }
         this.#fail(failure)
-        // What the database had is to be stored again, before anything new.
+        // The browser has emptied the database: report it now, so that unsent transactions are stored before new ones.
         if (found === 'wiped') report()
         return
       }
