@@ -321,7 +321,7 @@ export class Acknowledgements implements SenderListener {
    * contains: their optimistic updates have to be removed in the same step.
    */
   reached(sid: number, results: number, show: (remove: readonly string[]) => void): void {
-    const { outbox, optimisticUpdates } = this.#options
+    const { outbox, optimisticUpdates, listener } = this.#options
     const shown = outbox.shownAt(sid, results)
     const guessed = shown.flatMap((one) => {
       const effects = one.effects ?? this.#shownBy(one)
@@ -344,6 +344,7 @@ export class Acknowledgements implements SenderListener {
       if (error) this.#options.rollback.reject(transaction, error, isLoaded ? undefined : sid)
     }
     this.loaded()
+    if (outbox.waitsForData) listener.queued()
   }
 
   /** The effects of an accepted transaction, if the frames show them. */
@@ -390,7 +391,6 @@ export class Acknowledgements implements SenderListener {
       transaction.dispatch({ type: 'sync' })
     }
     this.#endStored(accepted)
-    if (this.#options.outbox.waitsForData) this.#options.listener.queued()
   }
 
   /**
