@@ -63,7 +63,7 @@ export interface Act {
   readonly write: Write
   readonly tab: Tab
   /** Of an undo: what the record may have been without the write. */
-  readonly without: readonly Row[]
+  readonly without: Row[]
   /** Of an undo: it is surely in force in its tab. */
   isCertain: boolean
   /** Of an undo: whether the user had been told before that the write is in the data. */

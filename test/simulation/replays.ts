@@ -71,8 +71,10 @@ function faultsOfAddition(oracle: Oracle, change: Change, acts: readonly Act[]):
   // position that the tab had before it wrote: then it was somebody else.
   const hasFrames =
     bare?.deltas !== 'rows' || (bare.socket !== false && bare.pushes?.startsWith('frame') === true)
+  // A delta of rows takes the place of a push without `since`, and shows no frames.
+  const isConfirmed = bare?.deltas !== 'rows' || bare.since === true
   const hasNamed = () => oracle.changes.some(({ sid, tx }) => tx !== undefined && sid < change.sid)
-  const isNamed = !bare || (bare.tx === true && hasFrames && hasNamed())
+  const isNamed = !bare || (bare.tx === true && hasFrames && isConfirmed && hasNamed())
   const isEarlier = ({ write: { transaction, sid } }: Act) =>
     (oracle.log.history.accepted.get(transaction.id) ?? Number.POSITIVE_INFINITY) <= sid
   if (

@@ -293,7 +293,11 @@ function undoLast({ simulation, index }: Moment): void {
   if (targets.length === 0) return
   simulation.tell(`${tab.name} undoes its last step: ${targets.map(({ name }) => name).join(' or ')}`)
   const isCertain = targets.length === 1
-  tab.done = tab.done.filter(({ write }) => !targets.includes(write))
+  const [newest] = targets
+  tab.done = tab.done.filter(({ write }) => write !== newest)
+  // Only one of them is undone now: the next undo may be of an older one.
+  for (const entry of tab.done) entry.isCertain &&= !targets.includes(entry.write)
+  tab.undone = tab.undone.filter(({ write }) => !targets.includes(write))
   for (const write of targets) tab.undone.push({ write, isCertain })
   noteUndo(simulation, tab, targets, tab.client.undo())
 }
@@ -311,7 +315,7 @@ function noteUndo(
       does: 'undo',
       write,
       tab,
-      without: oracle.without(tab, write),
+      without: [...oracle.without(tab, write)],
       isCertain: false,
       wasSynced: write.told.synced !== undefined,
       at: clock.now(),
@@ -322,6 +326,9 @@ function noteUndo(
     write.isUndone = true
     undoing.then(
       () => {
+        // Where the disk hangs, an undo waits, and takes back what its write lies over by then.
+        const below = clock.now() > act.at ? oracle.without(tab, write) : []
+        for (const one of oracle.acts) if (one.write === write && one.tab === tab) one.without.push(...below)
         if (wish.outcome === 'nothing') forget(oracle, act)
         if (!tab.isOpen || targets.length > 1) return
         act.isCertain =

@@ -41,6 +41,8 @@ export class Undos {
   wish(wish: Pick<Wish, 'does' | 'targets' | 'tab'>, undoing: Promise<unknown>, now: () => number): Wish {
     const made: Wish = { ...wish, outcome: undefined, toldAt: Number.POSITIVE_INFINITY }
     const tell = (outcome: Outcome) => {
+      // What a killed tab would have said, nobody hears.
+      if (wish.tab.hasCrashed) return
       made.outcome = outcome
       made.toldAt = now()
     }
@@ -78,7 +80,10 @@ export class Undos {
         this.#oracle.fault(`a write that was cancelled in time has happened: ${name}`)
       const hadOthers = others.some(({ at }) => at <= toldAt)
       const isFirst = wishes[0]?.toldAt === toldAt
-      if (own && isFirst && isAlone && !hadOthers && outcome === 'nothing')
+      // Rows have not shown that the record was gone, so that the insert seemed to change nothing.
+      const seemsIdle =
+        kind === 'insert' && this.#oracle.mayHideRemoval(id) && own && log.removalBefore(own) !== undefined
+      if (own && !seemsIdle && isFirst && isAlone && !hadOthers && outcome === 'nothing')
         this.#oracle.fault(`what could be taken back was not: ${name}`)
     }
     const last = wishes.findLast(({ outcome }) => outcome !== 'nothing')
