@@ -36,6 +36,6 @@ function requirement(required: Transaction | undefined): readonly string[] {
 }
 
 /** Whether the transaction will not be applied unless it is written again. */
-function hasFailed({ state }: Transaction): boolean {
+export function hasFailed({ state }: Transaction): boolean {
   return state === 'rejected' || state === 'failed' || state === 'cancelled' || state === 'discarded'
 }

@@ -1,3 +1,4 @@
+import { hasFailed } from './links.ts'
 import type { LocalTransaction } from './transaction.ts'
 
 /** The maximum number of steps that can be undone. */
@@ -180,9 +181,7 @@ function isCancelled({ transaction }: UndoEntry): boolean {
 }
 
 function isInForce(transaction: LocalTransaction): boolean {
-  const { state } = transaction
-  const isOver = state === 'failed' || state === 'cancelled' || state === 'rejected' || state === 'discarded'
-  return !isOver && !isEmpty(transaction)
+  return !hasFailed(transaction) && !isEmpty(transaction)
 }
 
 function isEmpty({ record }: LocalTransaction): boolean {

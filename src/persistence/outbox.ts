@@ -134,7 +134,7 @@ export interface OutboxChange {
   readonly after?: string | undefined
   /** Whether other clients notify the caller of all their changes: new transactions are then stored without a read. */
   readonly hears?: boolean
-  /** Stored unless they have ended. */
+  /** Stored unless they have ended, or are stored as rejected and have no result here. */
   readonly keep?: readonly OutboxRecord[]
   /** Stored if they are in the table and have not ended. */
   readonly update?: readonly OutboxRecord[]
@@ -256,7 +256,9 @@ export function openOutbox(connection: Connection, caller: Caller): OutboxStore 
     ])
     const lost = found.filter(({ part, entry, there }) => {
       const states: readonly unknown[] = over[part]
-      return !states.includes(there?.state) && !isSameEnd(entry, there)
+      // A client that has missed the rejection has the transaction as it was before.
+      const isOld = there?.state === 'rejected' && (entry.state === 'queued' || entry.state === 'sending')
+      return isOld || (!states.includes(there?.state) && !isSameEnd(entry, there))
     })
     const refused = new Map(lost.map(({ entry, there }) => [entry.id, there]))
     if (put.length > 0 && refused.size > 0) return { stored: new Map(), refused }
@@ -423,10 +425,8 @@ function isRecord(value: unknown): value is OutboxRecord {
   const { id, state, at, since, ops, sent = [], before, bases, requires, replaces = [], version } = value
   return (
     typeof id === 'string' &&
-    (state === 'queued' ||
-      state === 'sending' ||
-      state === 'rejected' ||
-      (state === 'accepted' && isSid(value.sid))) &&
+    records.some((one) => one === state) &&
+    (state !== 'accepted' || isSid(value.sid)) &&
     typeof at === 'number' &&
     isSid(since) &&
     isOps(ops) &&

@@ -1,5 +1,6 @@
 import { deleteDatabase, indexedDbStore, listDatabases, memoryStore, type Store } from 'instep'
 import { describe, expect, test } from 'vitest'
+import { ClosableStore } from '../support/closable-store.ts'
 import { perOrigin } from '../support/per-origin.ts'
 import { fakeIndexedDb } from '../support/store-fake-indexeddb.ts'
 import { browser, idsIn, type Tab } from './browser.ts'
@@ -100,6 +101,43 @@ test.each(['a frozen tab comes back', 'a fresh tab opens'] as const)(
     await server.close()
   },
 )
+
+test('a tab whose site data is evicted while it is frozen learns that its write was refused meanwhile', async () => {
+  const evictable = new ClosableStore()
+  let isDeaf = false
+  const {
+    server,
+    device,
+    open,
+    front,
+    insert: insertElsewhere,
+  } = await browser({
+    store: { ...evictable.store, kind: 'durable', shared: perOrigin },
+    carry: (deliver) => isDeaf || deliver(),
+  })
+  const [other, tab] = [await open(), await open({ visible: false })]
+  device.disconnect()
+  await insertElsewhere('i1')
+  const written = tab.client.mutate(insert('i1'))
+  await server.clock.until(written.durable)
+  await tab.client.stop()
+  tab.leave()
+  isDeaf = true
+  evictable.close('nothing')
+  device.reconnect()
+  await server.clock.advance(60_000)
+  expect(other.client.outbox.get(written.id)?.state).toBe('rejected')
+  isDeaf = false
+  await tab.comeBack()
+  tab.client.mutate(insert('i2'))
+  await front(other)
+  tab.lifecycle.set({ visible: false })
+  await tab.client.start()
+  await server.clock.advance(60_000)
+  expect(written.state).toBe('rejected')
+  expect(tab.client.status.writes).toEqual({ pending: 0, rejected: 1 })
+  await server.close()
+})
 
 describe.each([true, false])('after a sign-out (database deleted: %s)', (isDeleted) => {
   test.each(['its data is as the sign-out left it', 'the user has signed in again'] as const)(
