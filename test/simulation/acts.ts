@@ -24,6 +24,8 @@ export interface Write {
   readonly retryOf: Write | undefined
   /** The server's history when it was made. */
   readonly history: number
+  /** The history of the data of its tab by then. */
+  readonly dataOf: number | undefined
   /** Since when its device was offline by then, and knew it. */
   readonly offlineSince: number | undefined
   /**
@@ -39,8 +41,9 @@ export interface Write {
     end?: Transaction['state']
     endAt?: number
   }
-  /** Since when the disk has it. */
+  /** Since when the disk has it, and which of all writes it took then. */
   committed: number | undefined
+  place: number
   /** Its disk refused it, or did not answer in time: its tab sends it from memory, and stores it later in its place. */
   wasRefused: boolean
   /** When a tab has first seen it in the data. */

@@ -625,4 +625,50 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       ],
     ),
   ],
+  [
+    'a redo that waited for the disk lays its write over what somebody else wrote before it was undone',
+    told(
+      {
+        mode: 'undo',
+        hasLocks: true,
+        channel: 'fine',
+        tabs: 2,
+        undoesInSteps: true,
+        storeMs: 20,
+        opened: [1, 0],
+      },
+      [
+        '1 a 202 1 silence the store',
+        '1 a 93 300 update',
+        '1 c 390 3000 undo',
+        '1 a 933 50 cut',
+        '1 a 706 300 update',
+        '1 a 126 3000 update elsewhere',
+        '1 a 98 50 cut',
+        '1 a 704 300 undo',
+        '1 a 959 300 redo',
+      ],
+    ),
+  ],
+  [
+    'a redo adds its record although somebody else has removed another one of the same id',
+    told({ mode: 'undo', channel: 'fine', undoesInSteps: true }, [
+      '0 a 862 3000 cut',
+      '0 a 789 300 insert',
+      '0 a 849 1 undo',
+      '0 a 886 300 cut',
+      '0 a 767 3000 delete elsewhere',
+      '0 a 805 1 redo',
+    ]),
+  ],
+  [
+    'an undo restores what its user saw if the snapshot of a restored server contains the write',
+    told({ seed: 6303, channel: 'faulty', tabs: 2, opened: [1, 0] }, [
+      '0 a 349 70000 delete elsewhere',
+      '0 a 827 50 put',
+      '0 c 251 3000 restore',
+      '1 a 227 3000 update',
+      '1 a 927 1 undo',
+    ]),
+  ],
 ]

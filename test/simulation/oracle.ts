@@ -64,6 +64,8 @@ export class Oracle {
   readonly changes: TimedChange[] = []
   readonly undos: Undos
   readonly faults: string[] = []
+  /** How many writes a disk has taken. */
+  #places = 0
   readonly #byId = new Map<string, Write>()
   /** Who wrote a value; others are not in it. */
   readonly #authors = new Map<number, Write>()
@@ -144,7 +146,11 @@ export class Oracle {
   /** A disk has stored transactions. Whether it did not have one of them, which a user has written. */
   stored(txs: readonly string[]): boolean {
     const added = txs.flatMap((tx) => this.#byId.get(tx) ?? []).filter(({ committed }) => !committed)
-    for (const write of added) write.committed = this.#now()
+    for (const write of added) {
+      write.committed = this.#now()
+      this.#places += 1
+      write.place = this.#places
+    }
     return added.length > 0
   }
 
@@ -468,7 +474,9 @@ export class Oracle {
     // Of what is over, only the places after it count.
     const acts = all.filter((act) => isHere(act) || refused.some(({ tab: own }) => own === act.tab))
     // What a disk took late comes behind what another tab stored meanwhile.
-    const stored = acts.toSorted((one, other) => storedAt(one) - storedAt(other))
+    const stored = acts.toSorted(
+      (one, other) => storedAt(one) - storedAt(other) || placeOf(one) - placeOf(other),
+    )
     // What its user cleared from the disk, each tab stores again.
     const isCleared = tab.device.clearedAt !== undefined
     const again = isCleared ? [acts.toSorted((one, other) => committedAt(one) - committedAt(other))] : []
@@ -539,6 +547,11 @@ function rowsOver(
 /** When an act got its place in the order of its device. */
 function storedAt({ does, write, at }: Act): number {
   return does === 'write' ? (write.told.durable ?? Number.POSITIVE_INFINITY) : at
+}
+
+/** Orders what was stored at the same time. */
+function placeOf({ does, write }: Act): number {
+  return does === 'write' ? write.place : Number.NaN
 }
 
 /** When the disk has taken it last. */

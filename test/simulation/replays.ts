@@ -27,7 +27,7 @@ function faultOfField(
   const is = after?.[field]
   const about = acts.filter(({ write }) => decides(write, field))
   const undone = about.filter(({ does, write }) => does === 'undo' && write.fields[field] === was)
-  if (undone.some((act) => rowsBelow(act).some((row) => row?.[field] === is))) return undefined
+  if (undone.some((act) => rowsBelow(oracle, act).some((row) => row?.[field] === is))) return undefined
   const redone = about.filter(({ does, write }) => does === 'redo' && write.fields[field] === is)
   const again = redone.find((act) => rowsBefore(act).some((row) => row?.[field] === was))
   if (again) {
@@ -48,7 +48,7 @@ function faultsOfRemoval(oracle: Oracle, { id, before }: Change, acts: readonly 
   const holds = ({ write: { fields } }: Act) =>
     Object.entries(fields).every(([field, value]) => before?.[field] === value)
   const undone = acts.filter(({ does }) => does === 'undo')
-  if (undone.some((act) => rowsBelow(act).includes(undefined) && isOwn(act) && holds(act))) return []
+  if (undone.some((act) => rowsBelow(oracle, act).includes(undefined) && isOwn(act) && holds(act))) return []
   const redone = acts.filter(({ does, write: { kind } }) => does === 'redo' && kind === 'delete')
   if (redone.some((act) => rowsBefore(act).some((row) => textOf(row) === textOf(before)))) return []
   return acts.some(isOwn)
@@ -63,9 +63,11 @@ function faultsOfAddition(oracle: Oracle, change: Change, acts: readonly Act[]):
   // Whoever undoes a removal cannot know of one that came after it.
   const isUnseen = ({ does, sid, write }: Act) =>
     removal !== undefined && removal.sid > sid && (does === 'undo' ? write.kind === 'delete' : !write.base)
-  // Whoever added the record knew of a removal that came before.
-  const isOlder = ({ does, write }: Act) =>
-    does === 'redo' && !write.base && removal && write.sid >= removal.sid
+  const sidOf = ({ write: { transaction } }: Act) =>
+    oracle.log.history.accepted.get(transaction.id) ?? Number.POSITIVE_INFINITY
+  // What the user had added was not at the server when somebody removed the record: that was another one of the same id.
+  const isOlder = (act: Act) =>
+    act.does === 'redo' && !act.write.base && removal !== undefined && sidOf(act) > removal.sid
   const { bare } = acts[0]?.tab.device.plan ?? {}
   // A server that has not named the transaction of any frame does not say who has removed the record, but for a result at a
   // position that the tab had before it wrote: then it was somebody else.
@@ -75,8 +77,7 @@ function faultsOfAddition(oracle: Oracle, change: Change, acts: readonly Act[]):
   const isConfirmed = bare?.deltas !== 'rows' || bare.since === true
   const hasNamed = () => oracle.changes.some(({ sid, tx }) => tx !== undefined && sid < change.sid)
   const isNamed = !bare || (bare.tx === true && hasFrames && isConfirmed && hasNamed())
-  const isEarlier = ({ write: { transaction, sid } }: Act) =>
-    (oracle.log.history.accepted.get(transaction.id) ?? Number.POSITIVE_INFINITY) <= sid
+  const isEarlier = (act: Act) => sidOf(act) <= act.write.sid
   if (
     (isNamed || acts.every(isEarlier)) &&
     removal &&
@@ -88,7 +89,7 @@ function faultsOfAddition(oracle: Oracle, change: Change, acts: readonly Act[]):
   }
   const isLike = (row: Row) => textOf(row) === textOf(after)
   const undone = acts.filter(({ does, write: { kind } }) => does === 'undo' && kind === 'delete')
-  if (undone.some((act) => rowsBelow(act).some(isLike))) return []
+  if (undone.some((act) => rowsBelow(oracle, act).some(isLike))) return []
   if (redone.some(({ write: { kind, fields } }) => kind !== 'delete' && isLike(fields))) return []
   // Rows do not show the removal, and where a field is to go, the undo is a `put`.
   const hidden = hasFrames
@@ -101,16 +102,15 @@ function faultsOfAddition(oracle: Oracle, change: Change, acts: readonly Act[]):
 
 /**
  * What the record may be without the write. A user who knew that the write was in the data knew what was there before,
- * unless it was a `put` or a `delete`: a delta has nothing of the record that is older.
+ * unless it was a `put` or a `delete`: a delta has nothing of the record that is older; or unless the server took it in
+ * another history than that of the tab's data: the snapshot of that history may contain it.
  */
-function rowsBelow({
-  write: { base, confirmed, befores, kind },
-  without,
-  wasSynced,
-  tab,
-}: Act): readonly Row[] {
+function rowsBelow(oracle: Oracle, { write, without, wasSynced, tab }: Act): readonly Row[] {
+  const { base, confirmed, befores, kind } = write
   const isBare = tab.device.plan.bare !== undefined
-  const isKnown = !isBare && wasSynced && (kind === 'update' || kind === 'insert') && befores.length > 0
+  const isElsewhere = oracle.log.acceptedIn(write.transaction.id).some((number) => number !== write.dataOf)
+  const isChange = kind === 'update' || kind === 'insert'
+  const isKnown = !isBare && wasSynced && isChange && !isElsewhere && befores.length > 0
   // Without `tx`, a delta leaves out also the user's own frames that are older than a removal.
   return isKnown
     ? befores

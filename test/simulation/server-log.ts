@@ -111,7 +111,12 @@ export class ServerLog {
   }
 
   wasAccepted(tx: string): boolean {
-    return this.histories.some(({ accepted }) => accepted.has(tx))
+    return this.acceptedIn(tx).length > 0
+  }
+
+  /** The numbers of the histories in which it was accepted. */
+  acceptedIn(tx: string): readonly number[] {
+    return this.histories.flatMap(({ accepted, number }) => (accepted.has(tx) ? [number] : []))
   }
 
   /** Whether it has changed something, in any history. */
