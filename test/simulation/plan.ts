@@ -325,12 +325,9 @@ export function planOf(seed: number, mode: Mode = families.tabs[seed % families.
   return { ...plan, opened, steps, refusedWrite, ...serverOf(mode, dice) }
 }
 
-/** Where one run with them in a hundred shows a fault. `disk` has its own scenes of them, but none in which the leader outlives a killed tab. */
-const withoutActs: ReadonlySet<Mode> = new Set<Mode>(['hour'])
-
 /** Has dice of its own, so that what a seed says of a mode stays as it is. */
 function addAct(steps: Step[], mode: Mode, count: number, waits: readonly number[], dice: Dice): void {
-  if (withoutActs.has(mode) || dice.roll(3) > 0) return
+  if (dice.roll(3) > 0) return
   const scene = dice.pick<readonly Deed[]>(mode === 'other server' ? actsOfReaders : actsOfAll)
   // Of the first writes, one is refused as it is.
   if (mode === 'first writes' && scene[0] === 'refuse a store transaction') return
