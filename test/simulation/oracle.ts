@@ -21,6 +21,9 @@ const underWayMs = 1_000
 /** Where nothing is wrong, a write is stored and sent within so long, in ms. */
 const promptMs = 60_000
 
+/** Where tabs hear each other and nothing else is wrong, a write is sent within so long, in ms. */
+const soonMs = 6_000
+
 /** What a killed tab has stored is sent by another one within so long, in ms. */
 const leftMs = 12_000
 
@@ -216,16 +219,29 @@ export class Oracle {
    * which it was stored, unless the user cleared the disk: each tab stores its own again. One that the disk refused keeps its
    * place after what its tab had heard of.
    */
-  #checkOrder({ name, tab, at, transaction, told }: Write): void {
+  #checkOrder({ name, tab, at, transaction, told, committed }: Write): void {
     if (this.log.histories.length > 1) return
     const { clearedAt = Number.NEGATIVE_INFINITY } = tab.device
-    const { stored = Number.POSITIVE_INFINITY } = at <= clearedAt ? {} : told
+    // A tab that was killed tells nobody.
+    const storedAt = tab.hasCrashed ? committed : told.stored
+    const stored = (at > clearedAt ? storedAt : undefined) ?? Number.POSITIVE_INFINITY
     const later = this.writes.slice(this.writes.findIndex((one) => one.transaction === transaction) + 1)
     const isLater = (one: Write) =>
       one.tab === tab ||
       (one.tab.device === tab.device && !one.wasRefused && one.told.stored !== undefined && one.at > stored)
     const first = later.find((one) => isLater(one) && this.log.history.order.includes(one.transaction.id))
     if (first) this.fault(`a write was accepted after a later one: ${name} after ${first.name}`)
+  }
+
+  /** What a tab writes, the leader hears at once. */
+  #checkSoon({ name, tab, at, wasRefused }: Write): void {
+    const { device } = tab
+    const { reachableSince = Number.POSITIVE_INFINITY, storeFineSince = Number.POSITIVE_INFINITY } = device
+    const isHeard = this.#isCalm && this.#plan.channel === 'fine' && !this.#hasDiskMoment && !wasRefused
+    if (!isHeard || tab.hasCrashed || device.openTabs.some(({ hasNoDisk }) => hasNoDisk)) return
+    const changes = device.openTabs.map(({ openedAt, awakeSince }) => Math.max(openedAt, awakeSince))
+    const ms = this.#now() - Math.max(at, reachableSince, storeFineSince, ...changes)
+    if (ms > soonMs) this.fault(`a write was sent late: ${name}, after ${ms} ms`)
   }
 
   /** The server has changed records. */
@@ -235,6 +251,7 @@ export class Oracle {
       const write = this.writeOf(change.tx)
       if (write) {
         this.#checkOrder(write)
+        this.#checkSoon(write)
         this.log.history.order.push(write.transaction.id)
         if (write.told.end === 'failed' && !wasUnknown(write))
           this.fault(`a write that had failed happened: ${write.name}`)

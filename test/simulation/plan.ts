@@ -92,12 +92,20 @@ const mishaps = [
 
 /**
  * What a mode has to survive, in one run of three at one place, whatever it is about: its disk is wiped while the page is
- * frozen, a tab is killed between the commit of its write and its message while another one is in front, any one transaction
- * of the store is refused, the disk commits and then hangs for longer than two time limits.
+ * frozen, a tab is killed between the commit of its write and its message while another one is in front, which then writes,
+ * too, any one transaction of the store is refused, the disk commits and then hangs for longer than two time limits.
  */
 const actsOfAll = [
   ['cut', 'update', 'freeze', 'clear the store', 'cut'],
-  ['show another tab', 'die with the next write', 'update'],
+  [
+    'update',
+    'reopen',
+    'show another tab',
+    'die with the next write',
+    'update',
+    'update in another tab',
+    'linger',
+  ],
   ['refuse a store transaction', 'update'],
   ['silence the store', 'update'],
 ] as const
@@ -123,6 +131,8 @@ export type Deed =
   | (typeof ofDisk)[number]
   | 'linger'
   | 'show another tab'
+  | 'reopen'
+  | 'update in another tab'
   | 'make noise'
   | 'crash'
   | 'somebody else signs in'

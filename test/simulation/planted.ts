@@ -71,7 +71,7 @@ export const planted: readonly PlantedBug[] = [
   {
     hole: 'a gap between two numbers of the outbox does not let the leader read it before it sends',
     mode: 'tabs',
-    within: 60,
+    within: 80,
     changes: [
       {
         file: 'src/mutations/outbox.ts',
@@ -83,7 +83,7 @@ export const planted: readonly PlantedBug[] = [
   {
     hole: 'a transaction that has ended leaves no end in its place, so that its number is given again',
     mode: 'tabs',
-    within: 60,
+    within: 150,
     changes: [
       {
         file: 'src/persistence/journal.ts',

@@ -25,6 +25,11 @@ const calmMs = 60_000
 const happenings: Record<Deed, (moment: Moment) => unknown> = {
   insert: (moment) => write(moment, 'insert'),
   update: (moment) => write(moment, 'update'),
+  'update in another tab': (moment) => {
+    const { simulation, index } = moment
+    if (index < simulation.plan.tabs)
+      write({ ...moment, index: (index + 1) % simulation.plan.tabs }, 'update')
+  },
   put: (moment) => write(moment, 'put'),
   delete: (moment) => write(moment, 'delete'),
   undo: (moment) => (moment.simulation.plan.undoesInSteps ? undoLast(moment) : undoOne(moment)),
@@ -63,6 +68,13 @@ const happenings: Record<Deed, (moment: Moment) => unknown> = {
     simulation.tell(`${tab.name} crashes`)
     tab.crash()
     simulation.left(tab)
+  },
+  reopen: async ({ simulation, index, id, n }) => {
+    const { tabs } = simulation.plan
+    if (n % 2 === 0 || index >= tabs || tabs === 1) return
+    // What was written before has ended on the disk by then.
+    await simulation.advance(3_000)
+    for (const what of ['crash', 'open'] as const) happenings[what]({ simulation, index, id, n })
   },
   stop: async ({ simulation, index }) => {
     const tab = simulation.tab(index)
