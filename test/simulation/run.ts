@@ -199,8 +199,10 @@ async function look(simulation: Simulation): Promise<void> {
 /** Every tab is opened again, offline first: nothing old is shown, and nothing is sent again. */
 async function restart(simulation: Simulation): Promise<void> {
   const { oracle, devices, plan } = simulation
+  // A tab whose database is gone may lead, and stores nothing.
+  const withoutDisk = new Set(simulation.tabs.flatMap(({ hasNoDisk, device }) => (hasNoDisk ? [device] : [])))
   for (const tab of simulation.tabs) {
-    const isStored = !tab.client.status.storage.reason
+    const isStored = !tab.client.status.storage.reason && !withoutDisk.has(tab.device)
     if (calmModes.has(plan.mode) && isStored) tab.device.synced = { at: 0, ...tab.last }
     await tab.close()
     simulation.left(tab)
