@@ -5,6 +5,7 @@ import {
   asInsert,
   fold,
   keyOf,
+  over,
   type RowChange,
   type RowOp,
   type RowSource,
@@ -113,16 +114,8 @@ function confirmedOf(unknown: readonly RowOp[], confirmed: readonly RowOp[]): re
 
 /** The rows up to `confirmed`. `rows`: the rows without pending transactions. */
 export function confirmedRowsIn({ confirmedRows }: Position, rows: Rows): RowSource {
-  const known = new Map(confirmedRows.map((confirmed) => [keyOf(confirmed), confirmed]))
-  if (known.size === 0) return rows
-  return {
-    of: (t) => ({
-      get: (id) => {
-        const confirmed = known.get(rowKey(t, id))
-        return confirmed ? confirmed.row : rows.of(t).get(id)
-      },
-    }),
-  }
+  if (confirmedRows.length === 0) return rows
+  return over(new Map(confirmedRows.map((confirmed) => [keyOf(confirmed), confirmed.row])), rows)
 }
 
 /** `ops` of a delta up to `sid`, with the pushed frames that it leaves out because later ones replace them. */

@@ -3,7 +3,7 @@ import { ClosedError, ConfigurationError, ValidationError } from '../base/errors
 import type { Models } from '../models/models.ts'
 import { validatePayload, validateUpdate } from '../models/validate-write.ts'
 import type { RecordImage } from '../persistence/outbox.ts'
-import { applyOp, type RowSource, rowKey } from '../protocol/fold.ts'
+import { applyOp, over, type RowSource, rowKey } from '../protocol/fold.ts'
 import { isObject, type Payload } from '../protocol/json.ts'
 import { copyPayload, isStorableName, maxNameLength } from '../protocol/json-copy.ts'
 import type { WireRow } from '../protocol/row.ts'
@@ -135,8 +135,7 @@ class OpenDraft implements Mutator {
     }
     checkedName(t, 't', t)
     if (typeof id !== 'string') throw new ValidationError(t, 'id', 'must be a string')
-    const key = rowKey(t, id)
-    return this.#now.has(key) ? this.#now.get(key) : this.#options.rows.of(t).get(id)
+    return over(this.#now, this.#options.rows).of(t).get(id)
   }
 
   #add(op: TxOp): void {

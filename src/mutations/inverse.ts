@@ -1,6 +1,6 @@
 import type { OutboxRecord, RecordImage } from '../persistence/outbox.ts'
 import type { DeltaFrame } from '../protocol/delta.ts'
-import { applyOp, keyOf, type RowSource, rowKey } from '../protocol/fold.ts'
+import { applyOp, keyOf, over, type RowSource, rowKey } from '../protocol/fold.ts'
 import { jsonEqual, type Payload } from '../protocol/json.ts'
 import { applyTxOp, remainingOp } from '../protocol/remaining-op.ts'
 import type { WireRow } from '../protocol/row.ts'
@@ -19,9 +19,15 @@ export interface Effect {
   readonly ops?: readonly TxOp[] | undefined
 }
 
+/** The records before a transaction, by their keys. */
+export function imagesIn({ before }: Pick<OutboxRecord, 'before'>) {
+  return new Map(before.map(({ t, id, p }) => [rowKey(t, id), p ? { t, id, p } : undefined]))
+}
+
 /** The effect of a transaction on each record that it changes. */
-export function effectsOf({ before, ops }: Pick<OutboxRecord, 'before' | 'ops'>): readonly Effect[] {
-  const rows = new Map(before.map(({ t, id, p }) => [rowKey(t, id), p ? { t, id, p } : undefined]))
+export function effectsOf(record: Pick<OutboxRecord, 'before' | 'ops'>): readonly Effect[] {
+  const { before, ops } = record
+  const rows = imagesIn(record)
   for (const op of ops) {
     const key = keyOf(op)
     rows.set(key, applyTxOp(rows.get(key), op))
@@ -47,11 +53,11 @@ export function effectsIn(
   const effects = new Map<string, Effect>()
   const current = new Map<string, WireRow | undefined>()
   const touched = new Set(frames.filter((frame) => frame.tx === tx).map(keyOf))
-  const keyed = frames.map((frame) => ({ frame, key: keyOf(frame) }))
-  const ofTouched = keyed.filter(({ key }) => touched.has(key))
-  const last = new Map(ofTouched.map(({ frame, key }) => [key, frame]))
-  for (const { frame, key } of ofTouched) {
+  const ofTouched = frames.filter((frame) => touched.has(keyOf(frame)))
+  const last = new Map(ofTouched.map((frame) => [keyOf(frame), frame]))
+  for (const frame of ofTouched) {
     const { t, id } = frame
+    const key = rowKey(t, id)
     // The server sends a removal in place of a transaction's frame that a later one replaces or removes.
     if (frame.op === 'd' && frame.tx !== undefined && frame !== last.get(key)) return []
     const before = current.has(key) ? current.get(key) : rows.of(t).get(id)
@@ -59,7 +65,7 @@ export function effectsIn(
     current.set(key, after)
     if (frame.tx !== tx) continue
     const { base } = effects.get(key) ?? { base: before?.p }
-    const own = ops.filter((op) => op.t === t && op.id === id)
+    const own = ops.filter((op) => keyOf(op) === key)
     effects.set(key, { t, id, base, mine: after?.p, isWhole: true, ops: own })
   }
   return [...effects.values()]
@@ -112,11 +118,8 @@ function writes(op: TxOp, field: string, mine: Payload): boolean {
 /** The ops that change something in `rows`, and the records that they change, as they are in `rows`. */
 export function leftOn(ops: readonly TxOp[], rows: RowSource): Draft {
   const steps = stepsOf(ops, rows).filter(({ row, after }) => row !== after)
-  const before = new Map<string, RecordImage>()
-  for (const { op, row } of [...steps].reverse()) {
-    const { t, id } = op
-    before.set(rowKey(t, id), { t, id, p: row?.p ?? null })
-  }
+  const images = steps.map(({ op: { t, id }, row }): RecordImage => ({ t, id, p: row?.p ?? null }))
+  const before = new Map(images.reverse().map((image) => [keyOf(image), image]))
   return { ops: steps.map(({ op }) => op), before: [...before.values()] }
 }
 
@@ -144,10 +147,9 @@ export function withoutWas(ops: readonly TxOp[], rows: RowSource, since: number)
 function stepsOf(ops: readonly TxOp[], rows: RowSource) {
   const now = new Map<string, WireRow | undefined>()
   return ops.map((op) => {
-    const key = keyOf(op)
-    const row = now.has(key) ? now.get(key) : rows.of(op.t).get(op.id)
+    const row = over(now, rows).of(op.t).get(op.id)
     const after = applyTxOp(row, op)
-    now.set(key, after)
+    now.set(keyOf(op), after)
     return { op, row, after }
   })
 }

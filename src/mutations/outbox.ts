@@ -42,6 +42,10 @@ export class Outbox {
    * is more recent than the disk.
    */
   readonly #known = new Set<string>()
+  /**
+   * The ids of the transactions that have left and changed nothing. Another tab may have undone one of them before it knew.
+   */
+  readonly idle = new Set<string | undefined>()
   readonly #emitter: Emitter<{ change: undefined }>
   readonly #onChange: () => void
   #isChanged = false
@@ -192,6 +196,7 @@ export class Outbox {
     this.unstored.delete(transaction)
     this.#byRecord.remove(transaction)
     this.results.remove(transaction)
+    if (transaction.effects?.length === 0) this.idle.add(transaction.id)
     this.touch()
   }
 

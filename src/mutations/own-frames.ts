@@ -1,5 +1,5 @@
 import type { DeltaFrame, DeltaMessage } from '../protocol/delta.ts'
-import { applyOp, keyOf, type RowSource, rowKey } from '../protocol/fold.ts'
+import { applyOp, keyOf, over, type RowSource, rowKey } from '../protocol/fold.ts'
 import { applyTxOp } from '../protocol/remaining-op.ts'
 import type { WireRow } from '../protocol/row.ts'
 import type { TxOp } from '../protocol/tx.ts'
@@ -66,7 +66,7 @@ export class OwnFrames {
     for (const frame of confirmed) {
       const key = keyOf(frame)
       if (!isAwaited(key)) continue
-      const before = now.has(key) ? now.get(key) : rows.of(frame.t).get(frame.id)
+      const before = over(now, rows).of(frame.t).get(frame.id)
       const after = applyOp(before, frame)
       now.set(key, after)
       const seen = this.#seen.get(key) ?? []

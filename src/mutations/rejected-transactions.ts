@@ -128,12 +128,8 @@ export class RejectedTransactions {
   #retried(old: LocalTransaction, edit?: (mutator: Mutator) => unknown): Transaction {
     const { maker } = this.#options
     const { record } = old
-    if (edit) return this.#replace(old, maker.draft(edit))
-    if (record.isUndo) return this.#replace(old, maker.undoAgain(old), true)
-    return this.#replace(
-      old,
-      maker.draft((m) => tryAgain(record, m)),
-    )
+    if (!edit && record.isUndo) return this.#replace(old, maker.undoAgain(old), true)
+    return this.#replace(old, maker.draft(edit ?? ((m) => tryAgain(record, m))))
   }
 
   /**
@@ -143,10 +139,11 @@ export class RejectedTransactions {
   #undone(transaction: LocalTransaction): Draft | undefined {
     const { maker } = this.#options
     if (maker.undoesRejected(transaction)) return { ops: [], before: [] }
-    const { rejection } = transaction
+    const { rejection, undoes } = transaction
     const isLost =
       (rejection && isOvertaken(transaction, rejection)) ||
-      maker.undoesRewritten(transaction) ||
+      // What it undoes was rejected and then written again: it has to undo the new one.
+      undoes?.rewrittenAs ||
       this.#isUnknown(transaction)
     return isLost ? maker.undoAgain(transaction) : undefined
   }

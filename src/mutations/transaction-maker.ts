@@ -8,12 +8,12 @@ import type { Logger } from '../base/logger.ts'
 import type { Models } from '../models/models.ts'
 import type { CallerCheck } from '../network/caller-check.ts'
 import { endOf, type OutboxRecord } from '../persistence/outbox.ts'
-import type { RowSource } from '../protocol/fold.ts'
+import { over, type RowSource } from '../protocol/fold.ts'
 import { maxOps } from '../protocol/tx.ts'
 import type { Replica } from '../records/replica.ts'
 import type { DataPosition } from './data-position.ts'
 import { type Draft, draft, type Mutator } from './draft.ts'
-import { type Effect, effectsOf, inverseOf, leftOn, reversed, withoutWas } from './inverse.ts'
+import { type Effect, effectsOf, imagesIn, inverseOf, leftOn, reversed, withoutWas } from './inverse.ts'
 import { joinRecords } from './join.ts'
 import { linksOf } from './links.ts'
 import type { OptimisticUpdates } from './optimistic-updates.ts'
@@ -49,6 +49,8 @@ export interface TransactionMakerOptions {
 type AddOptions = MutateOptions &
   Pick<OutboxRecord, 'replaces' | 'isUndo'> &
   Partial<Pick<LocalTransaction, 'undoes'>>
+
+type Position = Pick<OutboxRecord, 'since' | 'epoch'>
 
 /** Makes the user's transactions: adds them to the outbox, shows them, and stores them. */
 export class TransactionMaker implements TransactionHost, UndoHost {
@@ -112,39 +114,29 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     const { optimisticUpdates, outbox, log, rollback, replica } = this.#options
     const { id: tx, record } = transaction
     if (!record.isUndo || !record.ops.every(({ t }) => replica.isReady(t))) return
-    const rows: RowSource = { of: (t) => ({ get: (id) => replica.below(tx, t, id) }) }
-    const { ops: written, before } = this.undoAgain(transaction, rows)
+    let rows: RowSource = { of: (t) => ({ get: (id) => replica.below(tx, t, id) }) }
+    let made: Draft & Position = { ...this.undoAgain(transaction, rows), ...this.#position() }
+    // Another tab has made it, and may know more: the server decides, by what that tab knew.
+    if (!transaction.undoes && made.ops.length < record.ops.length) {
+      made = record
+      rows = over(imagesIn(record), rows)
+    }
     const isKnown = features.includes('restores') && !transaction.isForgotten
     const restores = isKnown ? (this.#undoneBy(transaction)?.id ?? record.undoes) : undefined
-    const ops = written.map((op) => (op.op === 'i' && op.was === null ? { ...op, restores } : op))
-    if (ops.length === 0) {
+    const ops = made.ops.map((op) => (op.op === 'i' && op.was === null ? { ...op, restores } : op))
+    if (outbox.idle.has(record.undoes) || ops.length === 0) {
       rollback.withdraw(transaction)
       log.change({ end: [endOf(record, 'cancelled')] }).catch(() => {})
       return
     }
-    const position = this.#position()
-    const sent = features.includes('was') ? undefined : withoutWas(ops, rows, position.since)
-    optimisticUpdates.amend(transaction, {
-      ops,
-      before,
-      sent,
-      bases: outbox.basesOf(sent ?? []),
-      ...position,
-    })
+    const sent = features.includes('was') ? undefined : withoutWas(ops, rows, made.since)
+    optimisticUpdates.amend(transaction, { ...made, ops, sent, bases: outbox.basesOf(sent ?? []) })
   }
 
   /** Whether `transaction` undoes a rejected transaction, so that there is nothing to undo. */
   undoesRejected(transaction: LocalTransaction): boolean {
     const state = this.#undoneBy(transaction)?.state
     return state === 'rejected' || state === 'discarded'
-  }
-
-  /**
-   * Whether `transaction` undoes a transaction that was rejected and then written again. It then has to undo the new
-   * one.
-   */
-  undoesRewritten(transaction: LocalTransaction): boolean {
-    return transaction.undoes?.rewrittenAs !== undefined
   }
 
   /** The transaction that `transaction` undoes, or the last one that replaced it. */
@@ -215,7 +207,7 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     }
   }
 
-  #position(): Pick<OutboxRecord, 'since' | 'epoch'> {
+  #position(): Position {
     const { confirmed: since = 0, epoch } = this.#options.position() ?? {}
     return { since, epoch }
   }

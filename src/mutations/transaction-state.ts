@@ -50,7 +50,8 @@ export type TransactionEvent =
 type Next = Step<TransactionState, never>
 
 const to = (state: TransactionState): Next => ({ state, effects: [] })
-const queued: TransactionState = { name: 'queued' }
+const queue = () => to({ name: 'queued' })
+const cancel = () => to({ name: 'cancelled' })
 const accept = (_: unknown, { sid, epoch }: Extract<TransactionEvent, { type: 'accept' }>) =>
   to({ name: 'accepted', sid, epoch })
 const fail = (_: unknown, { error }: Extract<TransactionEvent, { type: 'lost' }>) =>
@@ -59,31 +60,31 @@ const reject = (_: unknown, { error }: { readonly error: RejectedError }) => to(
 
 const table: TransitionTable<TransactionState, TransactionEvent, never> = {
   writing: {
-    stored: () => to(queued),
+    stored: queue,
     lost: fail,
-    unstored: () => to(queued),
+    unstored: queue,
     reject,
-    cancel: () => to({ name: 'cancelled' }),
+    cancel,
   },
   queued: {
     send: () => to({ name: 'sending' }),
     // Another client of the same user has sent the transaction, or a response was lost.
     accept,
     reject,
-    cancel: () => to({ name: 'cancelled' }),
+    cancel,
     // The user has signed out.
     lost: fail,
   },
   sending: {
-    unsent: () => to(queued),
+    unsent: queue,
     accept,
     reject,
     // Another client of the same data has cancelled the transaction.
-    cancel: () => to({ name: 'cancelled' }),
+    cancel,
   },
   accepted: {
     sync: ({ sid }) => to({ name: 'synced', sid }),
-    requeue: () => to(queued),
+    requeue: queue,
   },
   rejected: { discard: ({ error }) => to({ name: 'discarded', error }) },
   synced: {},
@@ -91,7 +92,7 @@ const table: TransitionTable<TransactionState, TransactionEvent, never> = {
   cancelled: {
     // The transaction was cancelled while it was being stored: the disk has nothing to restore.
     lost: fail,
-    restore: () => to(queued),
+    restore: queue,
   },
   discarded: { restore: ({ error }) => to({ name: 'rejected', error }) },
 }

@@ -81,12 +81,12 @@ export interface TransactionHost {
   readonly onListenerError: (error: unknown) => void
 }
 
-interface Promises {
-  durable?: Deferred<void>
-  accepted?: Deferred<number>
-  synced?: Deferred<number>
-  settled?: Deferred<TransactionState['name']>
+/** What each promise of a transaction resolves with. */
+type Promised = {
+  readonly [Name in 'durable' | 'accepted' | 'synced' | 'settled']: Awaited<Transaction[Name]>
 }
+
+type Promises = { readonly [Name in keyof Promised]?: Deferred<Promised[Name]> }
 
 export class LocalTransaction implements Transaction {
   /** The transaction that this one undoes. `record.undoes` finds it again after a restart, while it is pending. */
@@ -151,23 +151,19 @@ export class LocalTransaction implements Transaction {
   }
 
   get durable(): Promise<void> {
-    this.#promises.durable ??= new Deferred()
-    return this.#promiseOf(this.#promises.durable)
+    return this.#promiseOf('durable')
   }
 
   get accepted(): Promise<number> {
-    this.#promises.accepted ??= new Deferred()
-    return this.#promiseOf(this.#promises.accepted)
+    return this.#promiseOf('accepted')
   }
 
   get synced(): Promise<number> {
-    this.#promises.synced ??= new Deferred()
-    return this.#promiseOf(this.#promises.synced)
+    return this.#promiseOf('synced')
   }
 
   get settled(): Promise<TransactionState['name']> {
-    this.#promises.settled ??= new Deferred()
-    return this.#promiseOf(this.#promises.settled)
+    return this.#promiseOf('settled')
   }
 
   subscribe(listener: Listener<Transaction>): Unsubscribe {
@@ -226,8 +222,9 @@ export class LocalTransaction implements Transaction {
       return false
     }
     if (event.type === 'unstored') this.#storeError = event.error
-    if (event.type === 'restore') this.#startAgain()
-    if (event.type === 'requeue') this.#effects = undefined
+    if (event.type === 'restore' || event.type === 'requeue') this.#effects = undefined
+    // Later callers get new promises, since the old ones may have settled.
+    if (event.type === 'restore') this.#promises = {}
     this.#state = state
     this.#record = recordOf(this.#record, state)
     this.#host.changed(this)
@@ -249,15 +246,11 @@ export class LocalTransaction implements Transaction {
     this.#emitter?.clear()
   }
 
-  /** Later callers get new promises, since the old ones may have settled. */
-  #startAgain(): void {
-    this.#effects = undefined
-    this.#promises = {}
-  }
-
-  #promiseOf<T>({ promise }: Deferred<T>): Promise<T> {
+  #promiseOf<Name extends keyof Promised>(name: Name): Promise<Promised[Name]> {
+    const deferred = this.#promises[name] ?? new Deferred<Promised[Name]>()
+    Object.assign(this.#promises, { [name]: deferred })
     this.#settle()
-    return promise
+    return deferred.promise
   }
 
   /** Settles the promises that the state decides. Settled promises stay as they are. */

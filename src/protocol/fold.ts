@@ -151,6 +151,15 @@ export function keyOf({ t, id }: { readonly t: string; readonly id: string }): s
   return rowKey(t, id)
 }
 
+/** `rows`, but with the rows of `now`, by their keys, in place of the same ones. */
+export function over(now: ReadonlyMap<string, WireRow | undefined>, rows: RowSource): RowSource {
+  const get = (t: string, id: string) => {
+    const key = rowKey(t, id)
+    return now.has(key) ? now.get(key) : rows.of(t).get(id)
+  }
+  return { of: (t) => ({ get: (id) => get(t, id) }) }
+}
+
 /**
  * Applies an op to a row. Parts with equal content stay the same objects. A `u` or a `d` without a row returns
  * `undefined`.

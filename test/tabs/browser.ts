@@ -1,5 +1,5 @@
 import { memoryStore, type Store, type SyncClient, type SyncClientOptions } from 'instep'
-import { mockSyncServer } from 'instep/testing'
+import { type BareOptions, mockSyncServer } from 'instep/testing'
 import { VirtualChannels, type VirtualChannelsOptions } from '../../src/testing/virtual-channels.ts'
 import { VirtualLifecycle } from '../../src/testing/virtual-environment.ts'
 import { VirtualLocks } from '../../src/testing/virtual-locks.ts'
@@ -26,6 +26,8 @@ export interface BrowserOptions extends VirtualChannelsOptions {
   /** See `VirtualChannels`. */
   readonly carry?: (deliver: () => void, message: unknown) => void
   readonly store?: Store
+  /** How its server speaks, if it knows no extension. */
+  readonly bare?: BareOptions
 }
 
 export type OpenOptions = Partial<
@@ -43,9 +45,10 @@ export async function browser({
   hasLocks = true,
   hasChannel = true,
   store,
+  bare,
   ...carried
 }: BrowserOptions = {}) {
-  const server = mockSyncServer()
+  const server = mockSyncServer(bare ? { bare } : {})
   await server.write([{ op: 'i', t: 'Item', id: 'i0', p: {} }], 'ada')
   const device = server.device()
   const shared: Store = store ?? { ...memoryStore(), kind: 'durable', shared: perOrigin }
