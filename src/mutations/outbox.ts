@@ -13,6 +13,9 @@ const maxChars = 256_000
 /** The maximum number of ids of ended transactions that stay known. Half of them are more than the ends that the disk keeps. */
 const maxKnown = 8_000
 
+/** So many transactions that have changed nothing are remembered besides the last one. */
+const maxIdle = 20
+
 /** The transactions that the data does not contain yet, in order, and the rejected ones. */
 export class Outbox {
   readonly results = new Results()
@@ -43,9 +46,9 @@ export class Outbox {
    */
   readonly #known = new Set<string>()
   /**
-   * The ids of the transactions that have left and changed nothing. Another tab may have undone one of them before it knew.
+   * The ids of the last transactions that have left and changed nothing. Another tab may have undone one of them before it knew.
    */
-  readonly idle = new Set<string | undefined>()
+  idle: readonly (string | undefined)[] = []
   readonly #emitter: Emitter<{ change: undefined }>
   readonly #onChange: () => void
   #isChanged = false
@@ -196,7 +199,7 @@ export class Outbox {
     this.unstored.delete(transaction)
     this.#byRecord.remove(transaction)
     this.results.remove(transaction)
-    if (transaction.effects?.length === 0) this.idle.add(transaction.id)
+    if (transaction.effects?.length === 0) this.idle = [...this.idle.slice(-maxIdle), transaction.id]
     this.touch()
   }
 

@@ -117,14 +117,14 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     let rows: RowSource = { of: (t) => ({ get: (id) => replica.below(tx, t, id) }) }
     let made: Draft & Position = { ...this.undoAgain(transaction, rows), ...this.#position() }
     // Another tab has made it, and may know more: the server decides, by what that tab knew.
-    if (!transaction.undoes && made.ops.length < record.ops.length) {
+    if (made.ops.length < record.ops.length && !transaction.undoes) {
       made = record
       rows = over(imagesIn(record), rows)
     }
     const isKnown = features.includes('restores') && !transaction.isForgotten
     const restores = isKnown ? (this.#undoneBy(transaction)?.id ?? record.undoes) : undefined
     const ops = made.ops.map((op) => (op.op === 'i' && op.was === null ? { ...op, restores } : op))
-    if (outbox.idle.has(record.undoes) || ops.length === 0) {
+    if (outbox.idle.includes(record.undoes) || ops.length === 0) {
       rollback.withdraw(transaction)
       log.change({ end: [endOf(record, 'cancelled')] }).catch(() => {})
       return
