@@ -393,9 +393,12 @@ export async function readOutbox(
   }
 }
 
-/** Whether a record was stored in `life`. A record without a life was stored before the database had one. */
+/**
+ * Whether a record was stored in `life`. A record without a life was stored before the database had one. So was the
+ * client without one opened then.
+ */
 function isOf(life: string | undefined) {
-  return (record: OutboxRecord) => record.life === undefined || record.life === life
+  return (record: OutboxRecord) => record.life === undefined || life === undefined || record.life === life
 }
 
 async function readLife(tx: StoreTransaction): Promise<string | undefined> {

@@ -132,7 +132,7 @@ export const callers: readonly Mutation[] = [
     test: logout,
     name: 'invariant 44: what a frozen tab that %s had and writes after the user signed out is never sent, fails, and is exported',
     file: 'src/persistence/outbox.ts',
-    from: 'record.life === undefined || record.life === life',
+    from: 'record.life === undefined || life === undefined || record.life === life',
     to: 'record.id !== life',
   },
   {

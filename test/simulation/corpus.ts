@@ -671,4 +671,14 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       '1 a 927 1 undo',
     ]),
   ],
+  [
+    'what a tab stored in a database without room is kept when another tab signs the user out',
+    told({ seed: 6471, mode: 'disk', channel: 'faulty', tabs: 2, opened: [1, 0], refuses: true }, [
+      '0 b 681 300 fill the store',
+      '1 c 11 3000 clear the store',
+      '1 a 987 1 die with the next write',
+      '1 a 156 1 update',
+      '0 a 833 1 sign out',
+    ]),
+  ],
 ]

@@ -188,8 +188,8 @@ export const planted: readonly PlantedBug[] = [
     changes: [
       {
         file: 'src/persistence/outbox.ts',
-        from: 'return (record: OutboxRecord) => record.life === undefined || record.life === life',
-        to: 'return (record: OutboxRecord) => record.life !== null',
+        from: 'record.life === undefined || life === undefined || record.life === life',
+        to: 'record.life !== null',
       },
     ],
   },
