@@ -318,9 +318,10 @@ export class Oracle {
   #checkProgress(tab: Tab): void {
     const { storeFineSince = Number.POSITIVE_INFINITY, reachableSince = Number.POSITIVE_INFINITY } =
       tab.device
+    const isAnyStill = tab.device.openTabs.some(({ isStill }) => isStill)
     for (const { name, tab: one, at, told, isUndone, transaction, overSince } of this.writes) {
-      // A tab that hears no others cannot ask them for room.
-      const canAsk = this.#plan.channel !== 'none' || !tab.device.disk.isTight
+      // A tab that hears no others cannot ask them for room, and one that stands still makes none.
+      const canAsk = !tab.device.disk.isTight || (this.#plan.channel !== 'none' && !isAnyStill)
       if (one !== tab || isUndone || told.end !== undefined || overSince !== undefined) continue
       const ms = this.#now() - Math.max(storeFineSince, tab.awakeSince, at)
       if (told.durable === undefined && ms > promptMs && !tab.hasNoDisk && canAsk)

@@ -38,6 +38,8 @@ export const pageDeeds = {
     const { clock, oracle } = simulation
     const tab = simulation.tab(index)
     const { device } = tab
+    // Nobody would know whether the user has signed out.
+    if (device.disk.isSilent) return
     const pending = choices[n % choices.length]
     simulation.tell(`the user signs out in ${tab.name}, ${pending ?? 'if nothing is pending'}`)
     const at = clock.now()
