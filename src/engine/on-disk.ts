@@ -6,13 +6,14 @@ import type { Parts } from './parts.ts'
 export function onDisk(parts: Parts): DiskListener {
   return {
     opening: () => parts.leadership.begin(),
+    moved: () => parts.mutations.transactions.moved(),
     async attached(found) {
       const { originStorage, disk, mutations, copy, following, options } = parts
       const { transactions, acknowledgements, unsent } = mutations
       await options.takeOver(disk)
       if (found === 'wiped') originStorage.lose(unsent.filter(({ isStored }) => isStored).length)
-      if (found === 'same') transactions.storeAgain()
-      else transactions.moved()
+      // A closing client gives up, since the browser may empty the database over and over.
+      if (found === 'same' || !disk.isSealed) transactions.storeAgain()
       if (found === 'first') {
         originStorage.opened(disk.term === 1)
         await transactions.opened()

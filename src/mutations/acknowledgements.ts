@@ -25,8 +25,8 @@ import type { Rollback, RollbackListener } from './rollback.ts'
 import type { SenderListener } from './sender.ts'
 import { type LocalTransaction, rejectionOf } from './transaction.ts'
 
-/** The maximum number of ids to remember of other clients' transactions. */
-const maxOtherIds = 1_000
+/** The maximum number of ids to remember of transactions that the data contains. */
+const maxShown = 1_000
 
 /**
  * The delay before the result of a transaction is written to the disk, in ms. If the data that contains the transaction
@@ -70,10 +70,10 @@ export class Acknowledgements implements SenderListener {
   /** Rejected transactions to report once the records that they change are loaded. */
   readonly #toReport = new Set<LocalTransaction>()
   /**
-   * Transactions that the data contains and this client does not have, with their positions, by id. Another client may
-   * have left them on the disk.
+   * Transactions that the data contains and that are not in the outbox, with their positions, by id. Another client may
+   * have left them on the disk, or stored them again.
    */
-  readonly #shownOthers = new Map<string, number>()
+  readonly #shown = new Map<string, number>()
   /** Refused undos that are made again once the data shows why. Until then, nobody hears that they were refused. */
   readonly #toRemake = new WeakMap<LocalTransaction, RejectedError>()
   /** Transactions whose current state is to be written to the disk. */
@@ -129,7 +129,7 @@ export class Acknowledgements implements SenderListener {
    */
   endsAt(sid: number, results: number): readonly OutboxEnd[] {
     const { outbox } = this.#options
-    const shown = outbox.mayBeLost ? [] : outbox.shownAt(sid, results)
+    const shown = outbox.lost > 0 ? [] : outbox.shownAt(sid, results)
     return this.takeEnds(shown.map(({ record }) => record))
   }
 
@@ -247,12 +247,12 @@ export class Acknowledgements implements SenderListener {
     const { outbox, rollback, position, hears, listener } = this.#options
     const { frames, epoch = position()?.epoch } = message
     const reached = new Map<LocalTransaction, number>()
-    if (this.#shownOthers.size > maxOtherIds) this.#shownOthers.clear()
+    if (this.#shown.size > maxShown) this.#shown.clear()
     for (const { tx, sid } of frames) {
       const transaction = tx === undefined ? undefined : outbox.get(tx)
       if (transaction) reached.set(transaction, Math.max(sid, reached.get(transaction) ?? sid))
       if (tx === undefined || outbox.knows(tx)) continue
-      this.#shownOthers.set(tx, sid)
+      this.#shown.set(tx, sid)
       // It may be on the disk, from a tab that has crashed: sending reads the disk, and ends it there.
       if (!hears()) listener.queued()
     }
@@ -284,7 +284,7 @@ export class Acknowledgements implements SenderListener {
     const isAccepted = state === 'accepted' && data !== undefined
     const isOther = isAccepted && isOtherEpoch(data, acceptedEpoch)
     const isShown = isAccepted && (isOther ? seen : sid <= data.confirmed)
-    const shownAt = this.#shownOthers.get(id)
+    const shownAt = this.#shown.get(id)
     if (isShown) this.#endStored([record])
     else if (shownAt !== undefined) {
       this.#endStored([{ ...record, state: 'accepted', sid: shownAt, acceptedEpoch: data?.epoch }])
@@ -299,7 +299,7 @@ export class Acknowledgements implements SenderListener {
   enter(head: HistoryPosition, data: HistoryPosition | undefined): void {
     const { outbox, listener } = this.#options
     const isOther = data !== undefined && isOtherEpochOrBehind(data, head)
-    if (isOther) this.#shownOthers.clear()
+    if (isOther) this.#shown.clear()
     this.#ownFrames.lose(head.sid, isOther)
     const requeued = outbox.results.requeue(head, data)
     for (const transaction of requeued) this.#store(transaction)
@@ -387,6 +387,7 @@ export class Acknowledgements implements SenderListener {
     const accepted = transactions.map(({ record }) => record)
     for (const transaction of transactions) {
       this.#options.outbox.remove(transaction)
+      this.#shown.set(transaction.id, transaction.record.sid ?? 0)
       this.#toStore.delete(transaction)
       transaction.dispatch({ type: 'sync' })
     }
@@ -398,9 +399,9 @@ export class Acknowledgements implements SenderListener {
    * so that a restart shows their changes, too.
    */
   #endStored(records: readonly OutboxRecord[]): void {
-    const { mayBeLost } = this.#options.outbox
+    const { lost } = this.#options.outbox
     for (const record of records)
-      this.#toEnd.set(record.id, mayBeLost ? { ...record, key: undefined } : record)
+      this.#toEnd.set(record.id, lost > 0 ? { ...record, key: undefined } : record)
     this.#storing.within(storeMs)
   }
 

@@ -131,17 +131,18 @@ export class Mutations {
     this.#options = options
     const outbox = new Outbox(options.onListenerError, () => commit.mark())
     this.#outbox = outbox
-    const write = async (change: OutboxChange) => {
-      const { last } = outbox
-      const hears = last !== undefined && options.hears()
-      const written = await disk.outbox.write({ ...change, after: last, hears })
-      if (written.stored.size > 0) listener.stored([...written.stored.values()])
-      return written
-    }
     this.#log = new OutboxLog(async (change) => {
       await disk.ready()
-      if (change.put) await this.transactions.storeUnstored(write)
-      return write(change)
+      return disk.outbox.write(async (store) => {
+        const write = async (part: OutboxChange) => {
+          const { last } = outbox
+          const written = await store({ ...part, after: last, hears: last !== undefined && options.hears() })
+          if (written.stored.size > 0) listener.stored([...written.stored.values()])
+          return written
+        }
+        await this.transactions.storeLacking(write)
+        return write(change)
+      })
     })
     const { callerCheck } = options.credentials
     const shared = {
@@ -256,7 +257,7 @@ export class Mutations {
   get #unstored(): number {
     const { disk } = this.#options
     if (!disk.isDurable) return 0
-    return disk.isGone || this.#outbox.mayBeLost ? this.unsent.length : this.#outbox.unstored.size
+    return disk.isGone || this.#outbox.lost > 0 ? this.unsent.length : this.#outbox.unstored.size
   }
 
   /** Whether nothing is sent until the credentials, the options or the server change. */

@@ -27,8 +27,8 @@ export class Outbox {
    * first: read the disk before more is sent.
    */
   mayDiffer = true
-  /** Whether the database may lack transactions, or rejections, that this outbox has. */
-  mayBeLost = false
+  /** How often the database may have lost transactions, or rejections, since all of this outbox were stored again. */
+  lost = 0
   /** See {@link last}. */
   #last: string | undefined
   /** The highest place, see `placeOf`, of all transactions that were ever in the outbox. */

@@ -182,7 +182,7 @@ export class Rollback {
         this.drop(kept.filter(({ id }) => isOver(written.refused.get(id))))
       })
       .catch((thrown) => {
-        outbox.mayBeLost = true
+        outbox.lost += 1
         reporter.error(toStorageError(thrown))
       })
     for (const transaction of rejected) {

@@ -47,9 +47,7 @@ export class StoredTransactions {
   /** Transactions that were written after the user had signed out. */
   #failed: StoredOutbox['failed'] = []
   #hasEnded = false
-  /** How often the disk may have lost transactions. */
-  #losses = 0
-  /** Whether a write that stores transactions again waits for earlier ones. */
+  /** Whether the write of {@link storeAgain} waits for earlier ones. */
   #isToStoreAgain = false
 
   constructor(options: StoredTransactionsOptions) {
@@ -113,13 +111,13 @@ export class StoredTransactions {
     const { disk, outbox, log, acknowledgements } = this.#options
     await log.settled()
     const here = outbox.list().filter(({ isStored }) => isStored)
-    const wasLost = outbox.mayBeLost
+    const { lost } = outbox
     const stored = await disk.outbox.read()
     const { records, ends, unreadable } = stored
     const entries = new Map([...ends, ...records].map((entry) => [entry.id, entry]))
     const position = here.every(({ id }) => entries.has(id)) ? undefined : await disk.data.position()
     this.#found(stored)
-    const isComplete = unreadable.length === 0 && !wasLost && !outbox.mayBeLost
+    const isComplete = unreadable.length + lost + outbox.lost === 0
     for (const transaction of here) {
       const { id } = transaction
       const entry = entries.get(id)
@@ -154,72 +152,60 @@ export class StoredTransactions {
     await this.read().catch(() => {})
   }
 
-  /** Another database is open, which lacks the transactions in memory: stores them again. */
+  /** Another database is open, which lacks the transactions in memory: the next write stores them again. */
   moved(): void {
+    const { outbox, acknowledgements } = this.#options
     // Before the first opening, transactions wait to be stored.
-    if (this.#options.outbox.list().every(({ state }) => state === 'writing')) return
-    this.#losses += 1
-    this.#options.outbox.mayBeLost = true
-    this.#options.acknowledgements.forgetKeys()
-    // A closing client gives up, since the browser may close the database over and over.
-    if (!this.#options.disk.isSealed) this.storeAgain()
+    if (outbox.list().some(({ state }) => state !== 'writing')) outbox.lost += 1
+    acknowledgements.forgetKeys()
   }
 
   /**
-   * Stores transactions that the disk has not accepted or may have lost, except those whose first write is still
-   * running.
+   * Stores the lacking transactions soon. If there are none, but the disk has refused a write, finds out whether it works
+   * again.
    */
   storeAgain(): void {
-    const { disk, outbox, log } = this.#options
-    const lacking = () =>
-      outbox.list().filter(({ state, isStored }) => state !== 'writing' && (outbox.mayBeLost || !isStored))
-    // If nothing is left to store, write an empty change to find out whether the disk works again.
-    const isWanted = lacking().length > 0 || (disk.outbox.refused && !disk.isSealed)
+    const { disk, log } = this.#options
+    const isWanted = this.#lacking.length > 0 || (disk.outbox.refused && !disk.isSealed)
     if (!isWanted || this.#isToStoreAgain) return
     this.#isToStoreAgain = true
-    let put: readonly LocalTransaction[] = []
-    let losses = this.#losses
-    const change = () => {
-      this.#isToStoreAgain = false
-      put = lacking()
-      losses = this.#losses
-      return { keep: put.map(({ record }) => record) }
-    }
     log
-      .change(change)
-      .then((written) => {
-        // The disk may have lost them once more meanwhile.
-        if (losses === this.#losses) outbox.mayBeLost = false
-        this.#kept(put, written)
+      .change(() => {
+        this.#isToStoreAgain = false
+        return {}
       })
       .catch(() => {})
   }
 
   /**
-   * Stores transactions that were sent from memory, or that the disk may have lost. Call before new ones are stored:
-   * another tab must not find and send those without these. Rejects with a StorageError.
+   * Stores the lacking transactions. Call at the beginning of each write to the outbox: another tab must not find and
+   * send a later transaction without these. Rejects with a StorageError.
    */
-  async storeUnstored(write: (change: OutboxChange) => Promise<OutboxWritten>): Promise<void> {
-    const { outbox } = this.#options
-    const unstored = outbox
-      .list()
-      .filter(
-        ({ state, isStored }) =>
-          (state === 'queued' || state === 'sending') && (outbox.mayBeLost || !isStored),
-      )
-    if (unstored.length === 0) return
-    this.#kept(unstored, await write({ keep: unstored.map(({ record }) => record) }))
+  async storeLacking(write: (change: OutboxChange) => Promise<OutboxWritten>): Promise<void> {
+    const { outbox, optimisticUpdates, acknowledgements } = this.#options
+    // The disk may lose them once more meanwhile.
+    const { lost } = outbox
+    const lacking = this.#lacking
+    if (lacking.length > 0) {
+      const written = await write({ keep: lacking.map(({ record }) => record) })
+      optimisticUpdates.place(lacking, written)
+      for (const transaction of lacking) {
+        transaction.dispatch({ type: 'stored' })
+        outbox.touch(transaction)
+        const entry = written.refused.get(transaction.id)
+        if (entry) acknowledgements.settle(transaction, entry)
+      }
+    }
+    outbox.lost -= lost
   }
 
-  #kept(transactions: readonly LocalTransaction[], written: OutboxWritten): void {
-    const { outbox, optimisticUpdates, acknowledgements } = this.#options
-    optimisticUpdates.place(transactions, written)
-    for (const transaction of transactions) {
-      transaction.dispatch({ type: 'stored' })
-      outbox.touch(transaction)
-      const entry = written.refused.get(transaction.id)
-      if (entry) acknowledgements.settle(transaction, entry)
-    }
+  /** The transactions that the disk has not accepted or may have lost, except those whose first write has not ended. */
+  get #lacking(): readonly LocalTransaction[] {
+    const { outbox } = this.#options
+    // A rejection is stored by itself. If that fails, the disk counts as one that may have lost all.
+    const isLacking = ({ state, isStored }: LocalTransaction) =>
+      state !== 'writing' && (outbox.lost > 0 || !(isStored || state === 'rejected'))
+    return outbox.list().filter(isLacking)
   }
 
   /** Resolves once the running read has ended, also if it fails. */
@@ -253,9 +239,10 @@ export class StoredTransactions {
     // The transactions belong to the user who has made them, even if nothing else on the disk says who that is.
     for (const { caller } of records) callerCheck.isOther(caller)
     const faults = new Map<LocalTransaction, RejectedError>()
-    const added = records.flatMap((record) =>
-      outbox.knows(record.id) ? [] : (acknowledgements.endIfShown(record) ?? []),
-    )
+    const added = records.flatMap((record) => {
+      const left = outbox.get(record.id) ? undefined : acknowledgements.endIfShown(record)
+      return left && !outbox.knows(left.id) ? left : []
+    })
     const found = added.map((stored) => {
       const { record, fault } = migrated(stored, models)
       const transaction = new LocalTransaction(record, stateOf(record), host)

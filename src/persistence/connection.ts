@@ -54,6 +54,8 @@ export interface ConnectionOptions extends DatabaseOptions {
 export type Found = 'first' | 'same' | 'wiped'
 
 export interface ConnectionListener {
+  /** Another database is open: the first one, or an empty one. Called in the turn in which writes can reach it. */
+  moved(): void
   /** This client has attached. Resolves once memory and disk are compared; never rejects. */
   attached(found: Found): Promise<void>
   /** `failure` or `refused` has changed. */
@@ -312,6 +314,7 @@ export class Connection {
     const { store, name, listener } = this.#options
     let found: Found = this.#isOpen ? 'same' : 'first'
     const report = () => {
+      if (found !== 'same') listener.moved()
       this.#compared = this.#compared.then(() => listener.attached(found))
     }
     while (store && !this.#isGone && !this.#isClosed) {

@@ -31,6 +31,8 @@ export interface DiskOptions extends DatabaseOptions {
 export interface DiskListener {
   /** The database is about to be opened for the first time. Resolves once it is decided whether this client leads. */
   opening(): Promise<void>
+  /** See `Connection`. */
+  moved(): void
   /** See `Connection`. Resolves once memory and disk are compared; never rejects. */
   attached(found: Found): Promise<void>
   /** Another client stores the data now. */
@@ -83,7 +85,11 @@ export class Disk {
     this.isDurable = options.store?.kind === 'durable'
     this.#connection = new Connection({
       ...options,
-      listener: { attached: (found) => this.#attached(found), changed: report },
+      listener: {
+        moved: () => listener.moved(),
+        attached: (found) => this.#attached(found),
+        changed: report,
+      },
     })
     this.data = new Data(this.#connection, clock, models)
     this.#recorder = new Recorder((entry) => this.data.append(entry), {

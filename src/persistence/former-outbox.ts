@@ -29,7 +29,7 @@ export async function moveOutbox(former: StoreConnection, disk: Disk): Promise<b
       throw new UnauthenticatedError(message, { code: 'other_user' })
     }
     const keep = records.map((record) => ({ caller, ...record, key: undefined }))
-    await disk.outbox.write({ keep })
+    await disk.outbox.write((write) => write({ keep }))
     await former.transaction({ tables: ['outbox'], mode: 'write', durability: 'strict' }, (tx) => {
       for (const { key } of records) if (key !== undefined) tx.delete('outbox', key)
     })

@@ -68,32 +68,29 @@ export class OutboxDisk {
     return this.#store.readLate()
   }
 
-  /** Writes `change` as `OutboxStore.write` does. If there is no room, drops the data, which can be fetched again. */
-  async write(change: OutboxChange): Promise<OutboxWritten> {
-    const { connection } = this.#options
+  /**
+   * Calls `body`, which writes changes. If that fails, calls it again: if there was no room, after the data is dropped,
+   * which can be fetched again; if no database was open, in the one that is opened then, which may be an empty one.
+   */
+  async write<T>(body: (write: (change: OutboxChange) => Promise<OutboxWritten>) => Promise<T>): Promise<T> {
+    const { connection, makeRoom } = this.#options
+    const attempt = (isAgain: boolean) => body((change) => this.#store.write(change, isAgain))
     if (!connection.isOpen && connection.failure) void connection.attach()
     try {
-      const written = await this.#write(change)
+      const result = await attempt(false).catch(async (error) => {
+        const failure = toStorageError(error)
+        if (failure.code === 'quota') await makeRoom(failure)
+        else if (failure.code === 'closed' || connection.failure) await connection.attach()
+        else throw failure
+        if (connection.failure) throw failure
+        return attempt(true)
+      })
       this.#refuse(undefined)
-      return written
+      return result
     } catch (error) {
       const refused = toStorageError(error)
       this.#refuse(refused)
       throw refused
-    }
-  }
-
-  async #write(change: OutboxChange): Promise<OutboxWritten> {
-    const { connection, makeRoom } = this.#options
-    try {
-      return await this.#store.write(change)
-    } catch (error) {
-      const failure = toStorageError(error)
-      if (failure.code === 'quota') await makeRoom(failure)
-      else if (connection.failure) await connection.attach()
-      else throw failure
-      if (connection.failure) throw failure
-      return this.#store.write(change, true)
     }
   }
 

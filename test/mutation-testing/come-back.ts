@@ -23,8 +23,8 @@ export const comeBack: readonly Mutation[] = [
     test: 'test/writes/two-tabs.test.ts',
     name: 'invariant 28: is not shown over newer data when the tab becomes visible',
     file: 'src/mutations/stored-transactions.ts',
-    from: '(acknowledgements.endIfShown(record) ?? [])',
-    to: '[record]',
+    from: ': acknowledgements.endIfShown(record)',
+    to: ': record',
   },
   {
     invariant: 31,
@@ -39,8 +39,8 @@ export const comeBack: readonly Mutation[] = [
     test: 'test/writes/two-tabs.test.ts',
     name: 'invariant 31, invariant 32: keeps its earlier and its later writes',
     file: 'src/engine/on-disk.ts',
-    from: 'else transactions.moved()',
-    to: 'else {}',
+    from: 'moved: () => parts.mutations.transactions.moved(),',
+    to: 'moved() {},',
   },
   {
     invariant: 33,

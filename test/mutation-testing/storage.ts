@@ -23,7 +23,7 @@ export const storage: readonly Mutation[] = [
     test: 'test/writes/reopened.test.ts',
     name: 'invariant 31: is tried again with each write',
     file: 'src/persistence/outbox-disk.ts',
-    from: 'else if (connection.failure) await connection.attach()',
+    from: "else if (failure.code === 'closed' || connection.failure) await connection.attach()",
     to: '',
   },
   {

@@ -37,7 +37,7 @@ test('invariant 33: a snapshot that was dropped for the outbox does not count as
   const replaced = await disk.replace(disk.term, async () => {
     await store(disk, 5)()
     fill()
-    await disk.outbox.write({ put: [] })
+    await disk.outbox.write((write) => write({ put: [] }))
     return undefined
   })
   expect([replaced, disk.failure]).toEqual(['memory', full])
@@ -60,7 +60,7 @@ test('a snapshot that the engine deleted does not count as durable', async () =>
   const replaced = await disk.replace(disk.term, async () => {
     await store(disk, 5)()
     engine.close('nothing')
-    await disk.outbox.write({ put: [] })
+    await disk.outbox.write((write) => write({ put: [] }))
     return undefined
   })
   expect([replaced, disk.failure]).toEqual(['again', undefined])

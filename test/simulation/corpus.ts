@@ -681,4 +681,22 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
       '0 a 833 1 sign out',
     ]),
   ],
+  [
+    'a synced write that a frozen page stores again, since its site data was evicted, is over there, too',
+    told(
+      { seed: 6785, mode: 'all', hasLocks: true, tabs: 3, opened: [2, 1, 0], storeMs: 20, refuses: true },
+      [
+        '0 a 868 1 cut',
+        '0 b 477 3000 update',
+        '2 c 923 1 cut',
+        '2 c 994 70000 freeze',
+        '2 c 589 300 clear the store',
+        '2 c 765 1 cut',
+        '0 a 136 50 undo',
+        '2 a 62 3000 update',
+        '1 b 620 3000 restore',
+        '0 a 574 3000 show',
+      ],
+    ),
+  ],
 ]

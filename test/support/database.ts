@@ -39,7 +39,7 @@ export async function openDatabase({
     },
     caller: () => undefined,
     wasDeleted: async () => true,
-    listener: { attached: async () => {}, changed: () => {} },
+    listener: { moved() {}, attached: async () => {}, changed: () => {} },
   })
   await connection.attach()
   const { failure } = connection

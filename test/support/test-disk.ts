@@ -26,6 +26,7 @@ export function diskOn(
     ...options,
     listener: {
       opening: async () => {},
+      moved() {},
       attached: async () => {},
       roomNeeded: async () => {},
       fenced() {},
