@@ -238,9 +238,7 @@ export class LocalTransaction implements Transaction {
   }
 
   /** Settles all promises, because the client is closed: with `error`, unless the state decides. */
-  close(
-    error = new ClosedError('The client was closed before this transaction settled. It stays queued.'),
-  ): void {
+  close(error = new ClosedError('The client was closed before this transaction settled.')): void {
     this.#closed = error
     this.#settle()
     this.#emitter?.clear()

@@ -10,7 +10,7 @@ const meanings: { readonly [name: string]: readonly [code: Code, what: string] |
   // Chromium 156, for a value of more than 64 kB while the disk itself is full.
   DataError: noRoom,
   ConstraintError: ['fenced', 'Another client has written this key'],
-  VersionError: ['unavailable', 'The local database was made by a newer version: reload to get that version'],
+  VersionError: ['unavailable', 'The local database was made by a newer version: reload'],
   // The value is lost for good (Indexed Database API 3.0, section 3.1). In Chromium, its file is missing.
   NotReadableError: ['unreadable', 'The local database holds a value that cannot be read'],
 }
