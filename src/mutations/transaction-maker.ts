@@ -116,8 +116,10 @@ export class TransactionMaker implements TransactionHost, UndoHost {
     if (!record.isUndo || !record.ops.every(({ t }) => replica.isReady(t))) return
     let rows: RowSource = { of: (t) => ({ get: (id) => replica.below(tx, t, id) }) }
     let made: Draft & Position = { ...this.undoAgain(transaction, rows), ...this.#position() }
-    // Another tab has made it, and may know more: the server decides, by what that tab knew.
-    if (made.ops.length < record.ops.length && !transaction.undoes) {
+    // Another tab has made it, or this one before a restart. If the data is older than what it was made on, or hides who
+    // removed a record, the server decides, by what was known then.
+    const mayKnowLess = made.since < record.since || record.ops.some(({ op }) => op === 'i')
+    if (made.ops.length < record.ops.length && !transaction.undoes && mayKnowLess) {
       made = record
       rows = over(imagesIn(record), rows)
     }
@@ -290,7 +292,7 @@ export class TransactionMaker implements TransactionHost, UndoHost {
    * client of the same data has discarded or retried that one.
    */
   async #put(transaction: LocalTransaction, rejected: LocalTransaction | undefined): Promise<boolean> {
-    const { log, optimisticUpdates } = this.#options
+    const { log, outbox, optimisticUpdates } = this.#options
     const { id, record, state } = transaction
     const written = await (rejected
       ? log.change({
@@ -303,7 +305,9 @@ export class TransactionMaker implements TransactionHost, UndoHost {
           return transaction.record
         }))
     optimisticUpdates.place([transaction], written)
-    return written.refused.size === 0
+    // An earlier try had stored it, and another tab has ended it since: read that before it is sent.
+    if (written.refused.has(id)) outbox.mayDiffer = true
+    return !rejected || !written.refused.has(rejected.id)
   }
 
   /** Throws a ClosedError if the client has ended. */

@@ -277,3 +277,31 @@ test('invariant 33: a write in a tab is durable though the tab that took the lea
   expect((await server.rows('ada')).map(({ id }) => id)).toEqual(['i0', 'i1'])
   await server.close()
 })
+
+test('a write is synced in its tab, too, if another tab has sent it before the disk answered', async () => {
+  const inner = durable()
+  const { server, device, open } = await browser({ store: inner })
+  let trouble: 'none' | 'next write' | 'opening' = 'none'
+  const watched = around(inner, async (options, run) => {
+    const result = await run()
+    if (trouble !== 'next write' || !writesOutbox(options)) return result
+    trouble = 'opening'
+    throw new StorageError('closed', 'The browser has closed it.', { retryable: true })
+  })
+  const store: Store = {
+    ...watched,
+    async open(name) {
+      if (trouble === 'opening')
+        await new Promise<void>((resolve) => device.environment.clock.after(4_000, resolve))
+      return watched.open(name)
+    },
+  }
+  const tab = await open({ store })
+  await open()
+  trouble = 'next write'
+  const written = tab.client.mutate(insert('i1'))
+  await server.clock.advance(60_000)
+  expect((await server.rows('ada')).map(({ id }) => id)).toEqual(['i0', 'i1'])
+  expect(written.state).toBe('synced')
+  await server.close()
+})

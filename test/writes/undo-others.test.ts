@@ -6,7 +6,7 @@ import { at, failure, inStep } from '../support/test-backend.ts'
 const old = { title: 'old', note: 'n' }
 
 /** One record, a client of Ada's that shows it, and somebody else who writes it as the service. */
-async function oneItem(options: Pick<SyncClientOptions, 'transactionCodec'> = {}) {
+async function oneItem(options: Pick<SyncClientOptions, 'transactionCodec' | 'store'> = {}) {
   const server = ownServer()
   await server.write([{ op: 'i', t: 'Item', id: 'i1', p: old }], 'ada')
   const device = server.device()
@@ -390,4 +390,23 @@ test('an undo that is sent after a restart does so, too, if its write was reject
   await device.restart({ merge })
   await backend.clock.advance(5_000)
   expect(await backend.rows()).toEqual({ 1: { title: 'OLD' } })
+})
+
+test('an undo that is sent after a restart does not overwrite what somebody else has set since', async () => {
+  const options = { store: memoryStore(), transactionCodec: withoutConditions }
+  const { server, device, client, rename, others } = await oneItem(options)
+  rename('mine')
+  await server.settle()
+  device.disconnect()
+  await server.clock.advance(1_000)
+  await server.clock.until(client.undo())
+  const { transactions } = await client.outbox.export()
+  expect(transactions.map(({ isUndo }) => isUndo)).toEqual([true])
+  await server.clock.until(client.close())
+  await others({ title: 'theirs' })
+  device.reconnect()
+  await device.client({ identity: 'ada', ...options }).start()
+  await server.settle()
+  expect((await server.rows('ada'))[0]?.p.title).toBe('theirs')
+  await server.close()
 })
