@@ -342,9 +342,10 @@ export class Mutations {
     return this.#outbox.list().filter((transaction) => hasNoResult(transaction))
   }
 
-  /** The records of this client's transactions that the disk does not have. `isOpen`: whether a database is open. */
+  /** The records of this client's transactions that the disk may lack. `isOpen`: whether a database is open. */
   own(isOpen: boolean): readonly OutboxRecord[] {
-    const own = this.#outbox.list().filter(({ isStored }) => !isOpen || !isStored)
+    const isLost = !isOpen || this.#outbox.lost > 0
+    const own = this.#outbox.list().filter(({ isStored }) => isLost || !isStored)
     return own.map(({ record }) => record)
   }
 

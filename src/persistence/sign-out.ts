@@ -10,7 +10,7 @@ export interface SignOut {
   readonly life: string
   /** What to do with transactions that are unsent or rejected. `undefined`: there must be none. */
   readonly pending: 'keep' | 'discard' | undefined
-  /** The transactions of this client that the disk does not have. */
+  /** The transactions of this client that the disk may lack. */
   readonly own: readonly OutboxRecord[]
   /** The ids of transactions that the server has accepted, though the disk may not say so. */
   readonly accepted: readonly string[]
@@ -38,7 +38,8 @@ export async function signOut(
   return connection.run({ tables, mode: 'write', durability: 'strict' }, async (tx) => {
     const { life } = connection
     const [, stored] = await Promise.all([refuseOtherLife(tx, life), readOutbox(tx, life), raiseIn(tx)])
-    const records = [...stored.records, ...own]
+    const ids = new Set(stored.records.map(({ id }) => id))
+    const records = [...stored.records, ...own.filter(({ id }) => !ids.has(id))]
     const unsettled = records.filter(({ id, state }) => state !== 'accepted' && !accepted.includes(id))
     const signedOut = countUnsent(pending, unsettled, stored.unreadable.length)
     const { isKept } = signedOut
