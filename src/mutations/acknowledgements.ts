@@ -26,7 +26,7 @@ import type { SenderListener } from './sender.ts'
 import { type LocalTransaction, rejectionOf } from './transaction.ts'
 
 /** The maximum number of ids to remember of transactions that the data contains. */
-const maxShown = 8_000
+const maxShown = 1_000
 
 /**
  * The delay before the result of a transaction is written to the disk, in ms. If the data that contains the transaction
@@ -251,7 +251,7 @@ export class Acknowledgements implements SenderListener {
     for (const { tx, sid } of frames) {
       const transaction = tx === undefined ? undefined : outbox.get(tx)
       if (transaction) reached.set(transaction, Math.max(sid, reached.get(transaction) ?? sid))
-      if (tx === undefined || outbox.stateOf(tx)) continue
+      if (tx === undefined || outbox.knows(tx)) continue
       this.#shown.set(tx, sid)
       // It may be on the disk, from a tab that has crashed: sending reads the disk, and ends it there.
       if (!hears()) listener.queued()

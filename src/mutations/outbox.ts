@@ -41,10 +41,10 @@ export class Outbox {
   #waitsForData = false
   readonly #byRecord = new ByRecord()
   /**
-   * The states of all transactions that are in the outbox, or were in it and may still be on the disk, by id. For these,
-   * memory is more recent than the disk.
+   * The ids of all transactions that are in the outbox, or were in it and may still be on the disk. For these, memory
+   * is more recent than the disk.
    */
-  readonly #known = new Map<string, LocalTransaction['state']>()
+  readonly #known = new Set<string>()
   /**
    * The ids of the last transactions that have left and changed nothing. Another tab may have undone one of them before it knew.
    */
@@ -71,7 +71,6 @@ export class Outbox {
     this.#isChanged = true
     if (transaction) {
       this.#changed.add(transaction)
-      this.#known.set(transaction.id, transaction.state)
       this.#count(transaction)
     }
     this.#onChange()
@@ -129,7 +128,7 @@ export class Outbox {
     this.#all.set(transaction.id, transaction)
     this.#forgetOld()
     if (placeOf(transaction) > this.#highest) this.#highest = placeOf(transaction)
-    this.#known.set(transaction.id, transaction.state)
+    this.#known.add(transaction.id)
     this.#byRecord.add(transaction)
     if (transaction.state === 'accepted') this.results.add(transaction, transaction.record.sid)
     if (transaction.state === 'rejected') this.#rejected.add(transaction)
@@ -143,15 +142,15 @@ export class Outbox {
     else this.unstored.delete(transaction)
   }
 
-  /** The last state of the transaction that is or was in the outbox. */
-  stateOf(id: string): LocalTransaction['state'] | undefined {
-    return this.#known.get(id)
+  /** Whether a transaction of this id is or was in the outbox. */
+  knows(id: string): boolean {
+    return this.#known.has(id)
   }
 
   /** Forgets ids that have been known for long: the disk does not keep the ends of these transactions any more. */
   #forgetOld(): void {
     if (this.#known.size < this.#all.size + maxKnown) return
-    const ended = [...this.#known.keys()].filter((id) => !this.#all.has(id))
+    const ended = [...this.#known].filter((id) => !this.#all.has(id))
     for (const id of ended.slice(0, maxKnown / 2)) this.#known.delete(id)
   }
 

@@ -6,7 +6,6 @@ import type { CallerCheck } from '../network/caller-check.ts'
 import type { Disk } from '../persistence/disk.ts'
 import { signedOut } from '../persistence/meta.ts'
 import {
-  endOf,
   isEnd,
   maxEnds,
   type OutboxChange,
@@ -236,17 +235,13 @@ export class StoredTransactions {
 
   #add(records: readonly OutboxRecord[]): void {
     const { use, outbox, optimisticUpdates, host, rollback, models, listener } = this.#options
-    const { acknowledgements, callerCheck, log } = this.#options
+    const { acknowledgements, callerCheck } = this.#options
     // The transactions belong to the user who has made them, even if nothing else on the disk says who that is.
     for (const { caller } of records) callerCheck.isOther(caller)
     const faults = new Map<LocalTransaction, RejectedError>()
     const added = records.flatMap((record) => {
       const left = outbox.get(record.id) ? undefined : acknowledgements.endIfShown(record)
-      const state = outbox.stateOf(record.id)
-      // A client that has missed the end has stored it again.
-      if (left && (state === 'cancelled' || state === 'discarded'))
-        log.change({ end: [endOf(record, state)] }).catch(() => {})
-      return left && state === undefined ? left : []
+      return left && !outbox.knows(left.id) ? left : []
     })
     const found = added.map((stored) => {
       const { record, fault } = migrated(stored, models)

@@ -54,7 +54,7 @@ export interface ConnectionOptions extends DatabaseOptions {
 export type Found = 'first' | 'same' | 'wiped'
 
 export interface ConnectionListener {
-  /** What this client has in memory is not in the database: it is the first one, or the browser has emptied it. */
+  /** Another database is open: the first one, or an empty one. Called in the turn in which writes can reach it. */
   moved(): void
   /** This client has attached. Resolves once memory and disk are compared; never rejects. */
   attached(found: Found): Promise<void>
@@ -225,17 +225,20 @@ export class Connection {
    * whether the transaction was stored. It is never run again, unless the page was frozen meanwhile.
    */
   async run<T>(options: TransactionOptions, body: (tx: StoreTransaction) => T | Promise<T>): Promise<T> {
-    const wipes = this.#wipes
+    let wipes = Number.POSITIVE_INFINITY
     for (;;) {
       // If the database is open, begin in this turn: the disk then works while the delta is applied in memory.
       const connection = this.#connection ?? (await this.#opened())
-      // The browser has emptied the database since. Unsent transactions must be stored again before this one.
+      // The browser emptied the database during the freeze. Unsent transactions must be stored again before this one.
       if (this.#wipes > wipes) throw closedConnection(true)
       const { signal } = this.#frozen
       try {
         return await connection.transaction({ ...options, signal }, body)
       } catch (error) {
-        if (signal.aborted && !this.#isClosed) continue
+        if (signal.aborted && !this.#isClosed) {
+          wipes = this.#wipes
+          continue
+        }
         if (isSyncError(error, 'StorageError') && error.code === 'closed') this.#lose(connection, error)
         throw error
       }

@@ -134,7 +134,7 @@ export interface OutboxChange {
   readonly after?: string | undefined
   /** Whether other clients notify the caller of all their changes: new transactions are then stored without a read. */
   readonly hears?: boolean
-  /** Stored unless they have ended, or the stored entry is in a later state. */
+  /** Stored unless they have ended, or are stored as rejected and have no result here. */
   readonly keep?: readonly OutboxRecord[]
   /** Stored if they are in the table and have not ended. */
   readonly update?: readonly OutboxRecord[]
@@ -234,27 +234,21 @@ export function openOutbox(connection: Connection, caller: Caller): OutboxStore 
   const change = async (
     tx: StoreTransaction,
     put: readonly OutboxRecord[],
-    again: readonly OutboxEntry[],
-    changes: readonly Part[],
+    parts: readonly Part[],
     heard: string,
   ): Promise<OutboxWritten> => {
-    const parts = [...again.map((entry): Part => ['keep', entry]), ...changes]
     let entries: Promise<readonly OutboxEntry[]> | undefined
     /**
      * The stored entry of a transaction, and its key. Without an entry: a free key at the place of the transaction, if
      * its place is known.
      */
-    const find = async (entry: OutboxEntry) => {
-      const { id, key } = entry
+    const find = async ({ id, key }: OutboxEntry) => {
       const value = key === undefined ? undefined : await tx.get('outbox', key)
       const there = readEntry(value)
       if (there?.id === id) return { there, key }
       entries ??= entriesIn(tx)
       const elsewhere = (await entries).find((entry) => entry.id === id)
-      // A record that was stored before is stored late: clients that have read up to its place find it.
-      const isFree = value === undefined && (isEnd(entry) || key?.includes('/'))
-      const late = key === undefined || isFree ? key : `${key}/${id}`
-      return { there: elsewhere, key: elsewhere?.key ?? late }
+      return { there: elsewhere, key: elsewhere?.key ?? (value === undefined ? key : `${key}/${id}`) }
     }
     const [stored, ...found] = await Promise.all([
       lastKey(tx),
@@ -262,16 +256,12 @@ export function openOutbox(connection: Connection, caller: Caller): OutboxStore 
     ])
     const lost = found.filter(({ part, entry, there }) => {
       const states: readonly unknown[] = over[part]
-      // A client that has missed what happened to the transaction has it as it was before.
-      const isOld =
-        entry.state === 'queued'
-          ? there?.state === 'sending' || there?.state === 'accepted' || there?.state === 'rejected'
-          : entry.state === 'sending' && there?.state === 'rejected'
+      // A client that has missed the rejection has the transaction as it was before.
+      const isOld = there?.state === 'rejected' && (entry.state === 'queued' || entry.state === 'sending')
       return isOld || (!states.includes(there?.state) && !isSameEnd(entry, there))
     })
     const refused = new Map(lost.map(({ entry, there }) => [entry.id, there]))
-    const isRefused = lost.some(({ entry }) => !again.includes(entry))
-    if (put.length + again.length > 0 && isRefused) return { stored: new Map(), refused }
+    if (put.length > 0 && refused.size > 0) return { stored: new Map(), refused }
     // `stored` is lower if the browser has deleted entries that the caller has heard of.
     const last = stored > heard ? stored : heard
     const added = keyed(put, last)
@@ -312,7 +302,7 @@ export function openOutbox(connection: Connection, caller: Caller): OutboxStore 
       return connection.run({ tables: ['outbox'], mode: 'read' }, async (tx) => {
         const { life } = connection
         const [now, { records }] = await Promise.all([readLife(tx), readOutbox(tx, life)])
-        return now === undefined || now === life ? [] : records.filter((record) => record.life !== now)
+        return now === undefined || now === life ? [] : records
       })
     },
     write: async ({ put = [], after = '', hears, end = [], ...rest }, isAgain) => {
@@ -323,17 +313,17 @@ export function openOutbox(connection: Connection, caller: Caller): OutboxStore 
         ),
         ...end.map((entry): Part => [entry.state, entry]),
       ]
-      const [first, again] = isAgain ? [[], put] : [put, []]
-      const body = (tx: StoreTransaction) => change(tx, first, again, parts, after)
-      // Without a life, a record would be sent in any.
-      if (parts.length === 0 && connection.life !== undefined) {
+      const again = isAgain ? put.map((entry): Part => ['keep', entry]) : []
+      const body = (tx: StoreTransaction) => change(tx, isAgain ? [] : put, [...again, ...parts], after)
+      if (parts.length === 0) {
         const stored = hears && !isAgain ? await add(put, after) : undefined
         // No check of the life is needed: a record of an earlier life may be stored, since nothing sends it.
         return stored ? { stored, refused: new Map() } : connection.run(writing, body)
       }
       // If a power cut undoes these changes, the server or the data brings them again.
-      const isKnownElsewhere =
-        put.length === 0 && parts.every(([part]) => part === 'update' || part === 'send' || part === 'synced')
+      const isKnownElsewhere = parts.every(
+        ([part]) => part === 'update' || part === 'send' || part === 'synced',
+      )
       return transact({ ...writing, durability: isKnownElsewhere ? 'relaxed' : 'strict' }, body)
     },
   }
@@ -404,8 +394,8 @@ export async function readOutbox(
 }
 
 /**
- * Whether a record was stored in `life`. A record without a life was stored before the database had one. A client without
- * a life was opened before that, and takes all records.
+ * Whether a record was stored in `life`. A record without a life was stored before the database had one. So was the
+ * client without one opened then.
  */
 function isOf(life: string | undefined) {
   return (record: OutboxRecord) => record.life === undefined || life === undefined || record.life === life

@@ -1,7 +1,6 @@
 import { isSyncError, memoryStore, type SyncClient, type Transaction } from 'instep'
 import { expect, test } from 'vitest'
 import { perOrigin } from '../support/per-origin.ts'
-import { FullStore } from '../support/store-steps.ts'
 import { type BrowserOptions, browser, idsIn, type OpenOptions, rolesOf, type Tab } from './browser.ts'
 
 const insert = (id: string) => (m: { insert(t: string, record: { readonly id: string }): unknown }) =>
@@ -318,32 +317,5 @@ test('of two tabs in which the user signs out at once, one does it', async () =>
   const results = await server.clock.until(Promise.all(both))
   expect(results.filter((result) => !isSyncError(result))).toHaveLength(1)
   expect(results.find((result) => isSyncError(result))).toMatchObject({ code: 'signed_out' })
-  await server.close()
-})
-
-test('what another tab keeps at the sign-out has not failed in a tab that had no room when it opened', async () => {
-  const disk = new FullStore()
-  disk.full = true
-  const { server, device, open } = await browser({
-    store: { ...disk.store, kind: 'durable', shared: perOrigin },
-  })
-  const leader = await open()
-  device.disconnect()
-  disk.full = false
-  const tab = await open({ visible: false })
-  const kept = tab.client.mutate(insert('i1'))
-  await server.clock.until(kept.durable)
-  leader.client.mutate(insert('i2'))
-  await server.clock.advance(15_000)
-  const there = leader.client.outbox.get(kept.id)
-  await server.clock.until(tab.client.logout({ pending: 'keep' }))
-  await server.clock.advance(20_000)
-  leader.client.mutate(insert('i3'))
-  await server.clock.advance(15_000)
-  expect(there?.state).not.toBe('failed')
-  device.reconnect()
-  await open()
-  await server.clock.advance(60_000)
-  expect((await server.rows('ada')).map(({ id }) => id)).toEqual(['i0', 'i1', 'i2'])
   await server.close()
 })
