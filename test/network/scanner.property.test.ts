@@ -77,7 +77,7 @@ test('an edited snapshot is refused exactly if `JSON.parse` refuses it, or for a
       try {
         expect(summary(bytes, chunks)).toEqual(verdict(() => expected(bytes)))
       } catch (error) {
-        if (error instanceof Error && /carries `rows` twice/.test(error.message)) return
+        if (error instanceof Error && /has `rows` twice/.test(error.message)) return
         if (!(error instanceof Error && error.name === 'ProtocolError')) throw error
         expect(verdict(() => expected(bytes))).toBe('refused')
       }
