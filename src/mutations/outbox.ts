@@ -13,8 +13,8 @@ const maxChars = 256_000
 /** The maximum number of ids of ended transactions that stay known. Half of them are more than the ends that the disk keeps. */
 const maxKnown = 8_000
 
-/** So many transactions that have changed nothing are remembered besides the last one. */
-const maxIdle = 20
+/** The maximum number of transactions to remember that have changed nothing. */
+const maxIdle = 100
 
 /** The transactions that the data does not contain yet, in order, and the rejected ones. */
 export class Outbox {
@@ -46,7 +46,8 @@ export class Outbox {
    */
   readonly #known = new Set<string>()
   /**
-   * The ids of the last transactions that have left and changed nothing. Another tab may have undone one of them before it knew.
+   * The ids of the last transactions that have left the outbox and changed nothing. Another tab may have undone one of
+   * them before it knew that.
    */
   idle: readonly (string | undefined)[] = []
   readonly #emitter: Emitter<{ change: undefined }>
@@ -199,7 +200,7 @@ export class Outbox {
     this.unstored.delete(transaction)
     this.#byRecord.remove(transaction)
     this.results.remove(transaction)
-    if (transaction.effects?.length === 0) this.idle = [...this.idle.slice(-maxIdle), transaction.id]
+    if (transaction.effects?.length === 0) this.idle = [...this.idle.slice(1 - maxIdle), transaction.id]
     this.touch()
   }
 

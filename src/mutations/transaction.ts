@@ -81,7 +81,7 @@ export interface TransactionHost {
   readonly onListenerError: (error: unknown) => void
 }
 
-/** What each promise of a transaction resolves with. */
+/** The values of the promises of a transaction, by the promises' names. */
 type Promised = {
   readonly [Name in 'durable' | 'accepted' | 'synced' | 'settled']: Awaited<Transaction[Name]>
 }

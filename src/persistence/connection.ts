@@ -54,7 +54,7 @@ export interface ConnectionOptions extends DatabaseOptions {
 export type Found = 'first' | 'same' | 'wiped'
 
 export interface ConnectionListener {
-  /** Another database is open: the first one, or an empty one. Called in the turn in which writes can reach it. */
+  /** The database has nothing of what this client has in memory: it is the first one, or the browser has emptied it. */
   moved(): void
   /** This client has attached. Resolves once memory and disk are compared; never rejects. */
   attached(found: Found): Promise<void>

@@ -134,7 +134,7 @@ export interface OutboxChange {
   readonly after?: string | undefined
   /** Whether other clients notify the caller of all their changes: new transactions are then stored without a read. */
   readonly hears?: boolean
-  /** Stored unless they have ended, or are stored as rejected and have no result here. */
+  /** Stored unless they have ended. One that is stored as rejected is not stored as queued or sending. */
   readonly keep?: readonly OutboxRecord[]
   /** Stored if they are in the table and have not ended. */
   readonly update?: readonly OutboxRecord[]
@@ -394,8 +394,8 @@ export async function readOutbox(
 }
 
 /**
- * Whether a record was stored in `life`. A record without a life was stored before the database had one. So was the
- * client without one opened then.
+ * Whether a record was stored in `life`. A record without a life was stored before the database had one. A client without
+ * a life was opened before that, and takes all records.
  */
 function isOf(life: string | undefined) {
   return (record: OutboxRecord) => record.life === undefined || life === undefined || record.life === life
