@@ -88,7 +88,7 @@ async function signOut(
   await disk.ready()
   await mutations.settled()
   const { accepted } = mutations
-  return disk.signOut({ life: newLife(), pending, own: mutations.own(disk.isOpen), accepted })
+  return disk.signOut({ life: newLife(), pending, own: () => mutations.own(disk.isOpen), accepted })
 }
 
 /** Sends everything, then empties the database. `sent`: the number of transactions that the server has accepted. */

@@ -26,7 +26,7 @@ import type { SenderListener } from './sender.ts'
 import { type LocalTransaction, rejectionOf } from './transaction.ts'
 
 /** The maximum number of ids to remember of transactions that the data contains. */
-const maxShown = 1_000
+const maxShown = 8_000
 
 /**
  * The delay before the result of a transaction is written to the disk, in ms. If the data that contains the transaction
@@ -129,8 +129,7 @@ export class Acknowledgements implements SenderListener {
    */
   endsAt(sid: number, results: number): readonly OutboxEnd[] {
     const { outbox } = this.#options
-    const shown = outbox.lost > 0 ? [] : outbox.shownAt(sid, results)
-    return this.takeEnds(shown.map(({ record }) => record))
+    return this.takeEnds(outbox.shownAt(sid, results).map(({ record }) => record))
   }
 
   /** The ends to store with data that is shown, and those of `shown`, as {@link endsAt} does. */
@@ -399,9 +398,7 @@ export class Acknowledgements implements SenderListener {
    * so that a restart shows their changes, too.
    */
   #endStored(records: readonly OutboxRecord[]): void {
-    const { lost } = this.#options.outbox
-    for (const record of records)
-      this.#toEnd.set(record.id, lost > 0 ? { ...record, key: undefined } : record)
+    for (const record of records) this.#toEnd.set(record.id, record)
     this.#storing.within(storeMs)
   }
 

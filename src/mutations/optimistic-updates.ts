@@ -62,14 +62,15 @@ export class OptimisticUpdates {
    * Gives transactions the keys under which `written` says they are stored, and moves them to their places in the
    * outbox.
    */
-  place(transactions: readonly LocalTransaction[], { stored }: OutboxWritten): void {
+  place(transactions: readonly LocalTransaction[], { stored, refused }: OutboxWritten): void {
     const { outbox } = this.#options
     const moved = transactions.filter((transaction) => {
-      const { key } = stored.get(transaction.id) ?? transaction.record
-      if (key === transaction.record.key) return false
+      const { id, record } = transaction
+      const { key } = stored.get(id) ?? refused.get(id) ?? record
+      if (key === record.key) return false
       transaction.amend({ key })
       // If the key is the next one, the transaction is in its place already.
-      return !outbox.follow(key) && outbox.get(transaction.id) === transaction
+      return !outbox.follow(key) && outbox.get(id) === transaction
     })
     if (moved.length > 0) this.exchange([], moved)
   }

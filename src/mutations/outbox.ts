@@ -1,6 +1,6 @@
 import { Emitter, type Unsubscribe } from '../base/emitter.ts'
 import type { RejectedError } from '../base/errors.ts'
-import { nextKey } from '../persistence/outbox.ts'
+import { nextKey, type OutboxEnd } from '../persistence/outbox.ts'
 import { noFields } from '../protocol/json.ts'
 import type { TxCodec, TxOp, WireTransaction } from '../protocol/tx.ts'
 import { ByRecord } from './by-record.ts'
@@ -41,10 +41,10 @@ export class Outbox {
   #waitsForData = false
   readonly #byRecord = new ByRecord()
   /**
-   * The ids of all transactions that are in the outbox, or were in it and may still be on the disk. For these, memory
-   * is more recent than the disk.
+   * The states of all transactions that are in the outbox, or were in it and may still be on the disk, by id. For these,
+   * memory is more recent than the disk.
    */
-  readonly #known = new Set<string>()
+  readonly #known = new Map<string, LocalTransaction['state']>()
   /**
    * The ids of the last transactions that have left the outbox and changed nothing. Another tab may have undone one of
    * them before it knew that.
@@ -72,6 +72,7 @@ export class Outbox {
     this.#isChanged = true
     if (transaction) {
       this.#changed.add(transaction)
+      this.#known.set(transaction.id, transaction.state)
       this.#count(transaction)
     }
     this.#onChange()
@@ -129,7 +130,7 @@ export class Outbox {
     this.#all.set(transaction.id, transaction)
     this.#forgetOld()
     if (placeOf(transaction) > this.#highest) this.#highest = placeOf(transaction)
-    this.#known.add(transaction.id)
+    this.#known.set(transaction.id, transaction.state)
     this.#byRecord.add(transaction)
     if (transaction.state === 'accepted') this.results.add(transaction, transaction.record.sid)
     if (transaction.state === 'rejected') this.#rejected.add(transaction)
@@ -148,16 +149,29 @@ export class Outbox {
     return this.#known.has(id)
   }
 
+  /** The ends of the last transactions that were taken back before the server had them. */
+  get undone(): readonly OutboxEnd[] {
+    return [...this.#known].flatMap(([id, state]) =>
+      state === 'cancelled' || state === 'discarded' ? { id, state } : [],
+    )
+  }
+
   /** Forgets ids that have been known for long: the disk does not keep the ends of these transactions any more. */
   #forgetOld(): void {
     if (this.#known.size < this.#all.size + maxKnown) return
-    const ended = [...this.#known].filter((id) => !this.#all.has(id))
+    const ended = [...this.#known.keys()].filter((id) => !this.#all.has(id))
     for (const id of ended.slice(0, maxKnown / 2)) this.#known.delete(id)
   }
 
   /** The highest key on the disk that this client knows of; `undefined` until it has read the disk. */
   get last(): string | undefined {
     return this.#last
+  }
+
+  /** Another database is open, in which the transactions get other keys. */
+  forgetKeys(): void {
+    if (this.#last !== undefined) this.#last = ''
+    for (const transaction of this.list()) transaction.amend({ key: undefined })
   }
 
   /** The disk was read up to the key `last`. */

@@ -152,11 +152,15 @@ export class StoredTransactions {
     await this.read().catch(() => {})
   }
 
-  /** Another database is open, which lacks the transactions in memory: the next write stores them again. */
+  /**
+   * Another database is open, which has other keys, and lacks the transactions in memory: the next write stores them
+   * again.
+   */
   moved(): void {
     const { outbox, acknowledgements } = this.#options
     // Before the first opening, transactions wait to be stored.
-    if (outbox.list().some(({ state }) => state !== 'writing')) outbox.lost += 1
+    if (outbox.undone.length > 0 || outbox.list().some(({ state }) => state !== 'writing')) outbox.lost += 1
+    outbox.forgetKeys()
     acknowledgements.forgetKeys()
   }
 
@@ -165,8 +169,8 @@ export class StoredTransactions {
    * again.
    */
   storeAgain(): void {
-    const { disk, log } = this.#options
-    const isWanted = this.#lacking.length > 0 || (disk.outbox.refused && !disk.isSealed)
+    const { disk, log, outbox } = this.#options
+    const isWanted = outbox.lost > 0 || this.#lacking.length > 0 || (disk.outbox.refused && !disk.isSealed)
     if (!isWanted || this.#isToStoreAgain) return
     this.#isToStoreAgain = true
     log
@@ -186,8 +190,9 @@ export class StoredTransactions {
     // The disk may lose them once more meanwhile.
     const { lost } = outbox
     const lacking = this.#lacking
-    if (lacking.length > 0) {
-      const written = await write({ keep: lacking.map(({ record }) => record) })
+    const undone = lost > 0 ? outbox.undone : []
+    if (lacking.length + undone.length > 0) {
+      const written = await write({ keep: lacking.map(({ record }) => record), undone })
       optimisticUpdates.place(lacking, written)
       for (const transaction of lacking) {
         transaction.dispatch({ type: 'stored' })

@@ -276,12 +276,13 @@ export class TransactionMaker implements TransactionHost, UndoHost {
       if (!transaction.dispatch({ type: 'stored' })) return
     } catch (thrown) {
       const error = toStorageError(thrown)
+      if (transaction.state === 'cancelled' && !rejected) return
       // If it replaces a rejected one, that one stays on the disk, and the user decides again.
       if (rejected || error.code === 'signed_out' || !transaction.dispatch({ type: 'unstored', error }))
         return rollback.fail(transaction, error, rejected)
       // With this key, the transaction stays before transactions that are stored later.
       const { last } = outbox
-      if (last !== undefined) transaction.amend({ key: `${last}/${transaction.id}` })
+      if (last) transaction.amend({ key: `${last}/${transaction.id}` })
       reporter.error(error)
     }
     listener.queued()

@@ -225,20 +225,17 @@ export class Connection {
    * whether the transaction was stored. It is never run again, unless the page was frozen meanwhile.
    */
   async run<T>(options: TransactionOptions, body: (tx: StoreTransaction) => T | Promise<T>): Promise<T> {
-    let wipes = Number.POSITIVE_INFINITY
+    const wipes = this.#wipes
     for (;;) {
       // If the database is open, begin in this turn: the disk then works while the delta is applied in memory.
       const connection = this.#connection ?? (await this.#opened())
-      // The browser emptied the database during the freeze. Unsent transactions must be stored again before this one.
+      // The browser has emptied the database since. Unsent transactions must be stored again before this one.
       if (this.#wipes > wipes) throw closedConnection(true)
       const { signal } = this.#frozen
       try {
         return await connection.transaction({ ...options, signal }, body)
       } catch (error) {
-        if (signal.aborted && !this.#isClosed) {
-          wipes = this.#wipes
-          continue
-        }
+        if (signal.aborted && !this.#isClosed) continue
         if (isSyncError(error, 'StorageError') && error.code === 'closed') this.#lose(connection, error)
         throw error
       }
@@ -252,7 +249,7 @@ export class Connection {
   /**
    * Runs `body` in one transaction that writes data, and stores the owner of the data with it. Rejects with a
    * StorageError of code `fenced` if another client has raised the fence, or if the database belongs to another user;
-   * of code `aborted` if this client has raised it again since it was `fence`.
+   * of code `aborted` if this client has raised it again since it was `fence`, or the browser has emptied the database.
    */
   async write<T>(
     tables: readonly Table[],
@@ -260,9 +257,11 @@ export class Connection {
     fence?: number,
   ): Promise<T> {
     this.#writes += 1
+    const wipes = this.#wipes
     if (this.#fence === 0) await this.raise()
     const own = this.#fence
-    if (fence !== undefined && fence !== own) throw attachedAgain()
+    // In an emptied database, transactions have other keys than the caller knows.
+    if (this.#wipes > wipes || (fence !== undefined && fence !== own)) throw attachedAgain()
     const caller = this.#options.caller()
     const written = await this.run({ tables: ['meta', ...tables], mode: 'write' }, async (tx) => {
       // Compare the fence while `body` reads. If the comparison throws, the store undoes the writes of `body`.

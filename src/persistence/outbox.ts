@@ -134,7 +134,7 @@ export interface OutboxChange {
   readonly after?: string | undefined
   /** Whether other clients notify the caller of all their changes: new transactions are then stored without a read. */
   readonly hears?: boolean
-  /** Stored unless they have ended. One that is stored as rejected is not stored as queued or sending. */
+  /** Stored unless they have ended, or the stored entry is in a later state. */
   readonly keep?: readonly OutboxRecord[]
   /** Stored if they are in the table and have not ended. */
   readonly update?: readonly OutboxRecord[]
@@ -142,6 +142,8 @@ export interface OutboxChange {
   readonly send?: readonly OutboxRecord[]
   /** Stored in place of a `cancelled` or `discarded` end. */
   readonly restore?: readonly OutboxRecord[]
+  /** The ends of transactions that were taken back: stored unless the server may have the transaction. */
+  readonly undone?: readonly OutboxEnd[]
   /** Stored in place of their transactions. A `cancelled` end replaces a queued transaction only. */
   readonly end?: readonly OutboxEnd[]
 }
@@ -194,6 +196,7 @@ const over = {
   cancelled: ['queued'],
   discarded: [undefined, ...records],
   synced: [undefined, ...records],
+  undone: [undefined, 'queued', 'rejected'],
 } satisfies { readonly [part: string]: readonly (OutboxEntry['state'] | undefined)[] }
 
 type Part = readonly [part: keyof typeof over, entry: OutboxEntry]
@@ -234,9 +237,10 @@ export function openOutbox(connection: Connection, caller: Caller): OutboxStore 
   const change = async (
     tx: StoreTransaction,
     put: readonly OutboxRecord[],
-    parts: readonly Part[],
-    heard: string,
+    changes: readonly Part[],
+    isAgain = false,
   ): Promise<OutboxWritten> => {
+    const parts = [...(isAgain ? put : []).map((entry): Part => ['keep', entry]), ...changes]
     let entries: Promise<readonly OutboxEntry[]> | undefined
     /**
      * The stored entry of a transaction, and its key. Without an entry: a free key at the place of the transaction, if
@@ -250,21 +254,18 @@ export function openOutbox(connection: Connection, caller: Caller): OutboxStore 
       const elsewhere = (await entries).find((entry) => entry.id === id)
       return { there: elsewhere, key: elsewhere?.key ?? (value === undefined ? key : `${key}/${id}`) }
     }
-    const [stored, ...found] = await Promise.all([
+    const [last, ...found] = await Promise.all([
       lastKey(tx),
       ...parts.map(async ([part, entry]) => ({ part, entry, ...(await find(entry)) })),
     ])
     const lost = found.filter(({ part, entry, there }) => {
       const states: readonly unknown[] = over[part]
-      // A client that has missed the rejection has the transaction as it was before.
-      const isOld = there?.state === 'rejected' && (entry.state === 'queued' || entry.state === 'sending')
-      return isOld || (!states.includes(there?.state) && !isSameEnd(entry, there))
+      return isOld(entry, there) || (!states.includes(there?.state) && !isSameEnd(entry, there))
     })
     const refused = new Map(lost.map(({ entry, there }) => [entry.id, there]))
-    if (put.length > 0 && refused.size > 0) return { stored: new Map(), refused }
-    // `stored` is lower if the browser has deleted entries that the caller has heard of.
-    const last = stored > heard ? stored : heard
-    const added = keyed(put, last)
+    const isRefused = lost.some(({ part }) => part !== 'keep')
+    if (put.length > 0 && isRefused) return { stored: new Map(), refused }
+    const added = keyed(isAgain ? [] : put, last)
     let next = added.at(-1)?.key ?? last
     let place = ''
     const changed = found.flatMap(({ entry, there, key }) => {
@@ -274,7 +275,6 @@ export function openOutbox(connection: Connection, caller: Caller): OutboxStore 
         // A write without an answer may have stored an earlier transaction after the place of this one.
         return { ...entry, key: there || key > place ? key : `${place}/${entry.id}` }
       }
-      if (isEnd(entry)) return []
       next = nextKey(next)
       return { ...entry, key: next }
     })
@@ -302,28 +302,27 @@ export function openOutbox(connection: Connection, caller: Caller): OutboxStore 
       return connection.run({ tables: ['outbox'], mode: 'read' }, async (tx) => {
         const { life } = connection
         const [now, { records }] = await Promise.all([readLife(tx), readOutbox(tx, life)])
-        return now === undefined || now === life ? [] : records
+        return now === undefined || now === life ? [] : records.filter((record) => record.life !== now)
       })
     },
     write: async ({ put = [], after = '', hears, end = [], ...rest }, isAgain) => {
       if (!connection.isOpen) return { stored: new Map(), refused: new Map() }
       const parts = [
-        ...(['keep', 'update', 'send', 'restore'] as const).flatMap((part) =>
-          (rest[part] ?? []).map((entry): Part => [part, entry]),
+        ...(['keep', 'update', 'send', 'restore', 'undone'] as const).flatMap((part) =>
+          (rest[part] ?? []).map((entry: OutboxEntry): Part => [part, entry]),
         ),
         ...end.map((entry): Part => [entry.state, entry]),
       ]
-      const again = isAgain ? put.map((entry): Part => ['keep', entry]) : []
-      const body = (tx: StoreTransaction) => change(tx, isAgain ? [] : put, [...again, ...parts], after)
-      if (parts.length === 0) {
+      const body = (tx: StoreTransaction) => change(tx, put, parts, isAgain)
+      // Without a life, a record would be sent in any.
+      if (parts.length === 0 && connection.life !== undefined) {
         const stored = hears && !isAgain ? await add(put, after) : undefined
         // No check of the life is needed: a record of an earlier life may be stored, since nothing sends it.
         return stored ? { stored, refused: new Map() } : connection.run(writing, body)
       }
       // If a power cut undoes these changes, the server or the data brings them again.
-      const isKnownElsewhere = parts.every(
-        ([part]) => part === 'update' || part === 'send' || part === 'synced',
-      )
+      const isKnownElsewhere =
+        put.length === 0 && parts.every(([part]) => part === 'update' || part === 'send' || part === 'synced')
       return transact({ ...writing, durability: isKnownElsewhere ? 'relaxed' : 'strict' }, body)
     },
   }
@@ -340,6 +339,12 @@ function keyed(put: readonly OutboxRecord[], last: string) {
 
 function byId(entries: readonly OutboxEntry[]): ReadonlyMap<string, OutboxEntry> {
   return new Map(entries.map((entry) => [entry.id, entry]))
+}
+
+/** Whether `entry` is the state before `there`: its client has missed what happened to the transaction. */
+function isOld({ state }: OutboxEntry, there: OutboxEntry | undefined): boolean {
+  if (!there || isEnd(there)) return false
+  return state === 'queued' ? there.state !== state : state === 'sending' && there.state === 'rejected'
 }
 
 /** Whether `there` equals `entry`, since an earlier try has stored it. */

@@ -10,8 +10,8 @@ export interface SignOut {
   readonly life: string
   /** What to do with transactions that are unsent or rejected. `undefined`: there must be none. */
   readonly pending: 'keep' | 'discard' | undefined
-  /** The transactions of this client that the disk may lack. */
-  readonly own: readonly OutboxRecord[]
+  /** Returns the transactions of this client that the disk may lack. */
+  readonly own: () => readonly OutboxRecord[]
   /** The ids of transactions that the server has accepted, though the disk may not say so. */
   readonly accepted: readonly string[]
 }
@@ -32,18 +32,18 @@ export async function signOut(
 ): Promise<SignedOut> {
   if (!connection.isOpen) {
     return pending === 'keep'
-      ? countUnsent(undefined, own, 0, 'there is no store to keep them in')
-      : countUnsent(pending, own)
+      ? countUnsent(undefined, own(), 0, 'there is no store to keep them in')
+      : countUnsent(pending, own())
   }
   return connection.run({ tables, mode: 'write', durability: 'strict' }, async (tx) => {
     const { life } = connection
     const [, stored] = await Promise.all([refuseOtherLife(tx, life), readOutbox(tx, life), raiseIn(tx)])
     const ids = new Set(stored.records.map(({ id }) => id))
-    const records = [...stored.records, ...own.filter(({ id }) => !ids.has(id))]
+    const records = [...stored.records, ...own().filter(({ id }) => !ids.has(id))]
     const unsettled = records.filter(({ id, state }) => state !== 'accepted' && !accepted.includes(id))
     const signedOut = countUnsent(pending, unsettled, stored.unreadable.length)
     const { isKept } = signedOut
-    const keyOf = ({ key, id }: OutboxRecord) => key ?? `${stored.last}/${id}`
+    const keyOf = ({ key = '', id }: OutboxRecord) => (ids.has(id) ? key : `${stored.last}/${id}`)
     drop(tx)
     // Keep the owner of transactions that are kept: no other user may send them.
     if (!isKept) tx.delete('meta', metaKeys.caller)

@@ -164,8 +164,8 @@ export const callers: readonly Mutation[] = [
     test: processes,
     name: 'invariant 72: `logout` in the process that %s with `discard` deletes what both have not sent',
     file: 'src/persistence/sign-out.ts',
-    from: '[...stored.records, ...own.filter(',
-    to: '[...own.filter(',
+    from: '[...stored.records, ...own().filter(',
+    to: '[...own().filter(',
   },
   {
     invariant: 72,
@@ -180,8 +180,8 @@ export const callers: readonly Mutation[] = [
     test: logout,
     name: 'invariant 72: `logout` in %s with `discard` deletes what is unsent and rejected in all tabs, and sends nothing',
     file: 'src/persistence/sign-out.ts',
-    from: '[...stored.records, ...own.filter(',
-    to: '[...own.filter(',
+    from: '[...stored.records, ...own().filter(',
+    to: '[...own().filter(',
   },
   {
     invariant: 72,

@@ -84,8 +84,8 @@ export const tabs: readonly Mutation[] = [
     test: 'test/tabs/frozen.test.ts',
     name: 'invariant 37: has lost nothing when it is back, and reports no failure',
     file: 'src/persistence/connection.ts',
-    from: 'if (signal.aborted && !this.#isClosed) {',
-    to: 'if (false) {',
+    from: 'if (signal.aborted && !this.#isClosed) continue',
+    to: '',
   },
   {
     invariant: 37,

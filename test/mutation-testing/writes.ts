@@ -175,7 +175,7 @@ export const writes: readonly Mutation[] = [
     test: 'test/persistence/outbox.test.ts',
     name: 'invariant 27: returns what was put, in the order in which it was stored, even after reopening',
     file: 'src/persistence/outbox.ts',
-    from: 'const added = keyed(put, last)',
+    from: 'const added = keyed(isAgain ? [] : put, last)',
     to: 'const added = put.map((record) => ({ ...record, key: record.id }))',
   },
   {

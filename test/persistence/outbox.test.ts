@@ -98,15 +98,28 @@ describe.each(Object.entries(stores))('the outbox on %s', (_, makeStore) => {
     expect(ids((await outbox.read()).records)).toEqual(['1', '2'])
   })
 
-  test('keeps a transaction unless another client discarded it, and says so', async () => {
+  test('keeps a transaction unless another client has discarded or sent it, and says so', async () => {
     const { outbox } = await open(makeStore())
     await outbox.write({ put: [record('1'), record('2', { state: 'sending' })] })
     await outbox.write({ end: [{ id: '1', state: 'discarded' }] })
     const { stored, refused } = await outbox.write({ keep: ['1', '2', '3'].map((id) => record(id)) })
-    expect([ids(stored.values()), refused.get('1')?.state]).toEqual([['2', '3'], 'discarded'])
-    expect((await outbox.read()).records).toMatchObject([record('2'), record('3')])
+    expect(ids(stored.values())).toEqual(['3'])
+    expect([...refused.values()].map((entry) => entry?.state)).toEqual(['discarded', 'sending'])
+    expect((await outbox.read()).records).toMatchObject([record('2', { state: 'sending' }), record('3')])
     const sent = await outbox.write({ send: [record('1', { state: 'sending' })] })
     expect(sent.refused.get('1')?.state).toBe('discarded')
+  })
+
+  test('stores no retry of what another client has retried, if it is written again', async () => {
+    const { outbox } = await open(makeStore())
+    await outbox.write({ put: [record('1', { state: 'rejected' })] })
+    const retry = (id: string) => ({
+      put: [record(id)],
+      end: [{ id: '1', state: 'discarded', by: id } as const],
+    })
+    await outbox.write(retry('theirs'))
+    expect([...(await outbox.write(retry('mine'), true)).refused.keys()]).toEqual(['1'])
+    expect(ids((await outbox.read()).records)).toEqual(['theirs'])
   })
 
   test('cancels only what is queued, and says what else is stored', async () => {

@@ -1,5 +1,6 @@
 import { deleteDatabase, indexedDbStore, listDatabases, memoryStore, StorageError, type Store } from 'instep'
 import { describe, expect, test } from 'vitest'
+import type { StoreValue, Table } from '../../src/storage/store.ts'
 import { ClosableStore } from '../support/closable-store.ts'
 import { perOrigin } from '../support/per-origin.ts'
 import { fakeIndexedDb } from '../support/store-fake-indexeddb.ts'
@@ -201,6 +202,125 @@ test('`deleteDatabase` ends a frozen tab, which sends nothing', async () => {
   await server.clock.advance(60_000)
   expect(tab.client.status.lifecycle).toBe('signed-out')
   expect((await server.rows('ada')).map(({ id }) => id)).toEqual(['i0'])
+  await server.close()
+})
+
+describe('a write of a frozen tab whose site data is evicted', () => {
+  /** Two tabs of which the first leads, with a write of the second one, which is frozen and hears nothing. */
+  async function frozen() {
+    const engine = new ClosableStore()
+    let isDeaf = false
+    const world = await browser({
+      store: { ...engine.store, kind: 'durable', shared: perOrigin },
+      carry: (deliver) => isDeaf || deliver(),
+    })
+    const { server, device, open } = world
+    const [leader, tab] = [await open(), await open({ visible: false })]
+    device.disconnect()
+    await server.clock.advance(60_000)
+    const written = tab.client.mutate(insert('i1'))
+    await server.clock.until(written.durable)
+    await server.clock.advance(1_000)
+    await tab.client.stop()
+    tab.leave()
+    isDeaf = true
+    return {
+      ...world,
+      leader,
+      tab,
+      written,
+      async evict() {
+        engine.close('nothing')
+        await server.clock.advance(5_000)
+      },
+      async comeBack() {
+        isDeaf = false
+        await tab.comeBack()
+        tab.lifecycle.set({ visible: false })
+        await tab.client.start()
+        device.reconnect()
+        await server.clock.advance(120_000)
+      },
+    }
+  }
+
+  test('does not come back if another tab has undone it meanwhile', async () => {
+    const { server, leader, written, evict, comeBack } = await frozen()
+    await server.clock.until(Promise.resolve(leader.client.outbox.get(written.id)?.undo()))
+    await evict()
+    await comeBack()
+    expect(written.state).toBe('cancelled')
+    await server.clock.until(leader.client.close())
+    await server.clock.advance(120_000)
+    expect((await server.rows('ada')).map(({ id }) => id)).toEqual(['i0'])
+    await server.close()
+  })
+
+  test('is synced if another tab has sent it meanwhile, and much has happened since', async () => {
+    const { server, device, leader, written, front, evict, comeBack } = await frozen()
+    device.reconnect()
+    await front(leader)
+    await server.clock.advance(10_000)
+    for (let n = 0; n < 1_100; n += 1) await server.write([{ op: 'i', t: 'Item', id: `e${n}`, p: {} }], 'ada')
+    await server.clock.advance(20_000)
+    await evict()
+    await comeBack()
+    expect(written.state).toBe('synced')
+    await server.close()
+  })
+})
+
+/** `store`, which calls `onPut` with what is put into the outbox. */
+function watched(store: Store, onPut: (value: StoreValue) => void): Store {
+  const tell = (table: Table, value: StoreValue) => table === 'outbox' && onPut(value)
+  return {
+    ...store,
+    async open(name) {
+      const connection = await store.open(name)
+      return {
+        ...connection,
+        transaction: (options, body) =>
+          connection.transaction(options, (tx) =>
+            body({
+              get: (...read) => tx.get(...read),
+              keys: (...read) => tx.keys(...read),
+              values: (...read) => tx.values(...read),
+              delete: (...keys) => tx.delete(...keys),
+              put(table, key, value) {
+                tell(table, value)
+                tx.put(table, key, value)
+              },
+              add(table, key, value) {
+                tell(table, value)
+                tx.add(table, key, value)
+              },
+            }),
+          ),
+      }
+    },
+  }
+}
+
+test('what is written in a frozen tab is stored after what was evicted', async () => {
+  const engine = new ClosableStore()
+  const ids: string[] = []
+  const store = watched({ ...engine.store, kind: 'durable', shared: perOrigin }, (value) => {
+    const [id] = /"i\d"/.exec(String(value)) ?? []
+    if (id) ids.push(id)
+  })
+  const { server, device, open } = await browser({ store })
+  const tab = await open()
+  device.disconnect()
+  await server.clock.advance(60_000)
+  await server.clock.until(tab.client.mutate(insert('i1')).durable)
+  tab.leave()
+  tab.client.mutate(insert('i2'))
+  await server.clock.advance(10)
+  ids.length = 0
+  engine.close('nothing')
+  await tab.comeBack()
+  await server.clock.advance(5_000)
+  expect(ids).toEqual(['"i1"', '"i2"'])
   await server.close()
 })
 

@@ -1,6 +1,9 @@
-import { isSyncError, memoryStore, type SyncClient, type Transaction } from 'instep'
-import { expect, test } from 'vitest'
+import { isSyncError, memoryStore, StorageError, type Store, type SyncClient, type Transaction } from 'instep'
+import { describe, expect, test } from 'vitest'
+import { ClosableStore } from '../support/closable-store.ts'
 import { perOrigin } from '../support/per-origin.ts'
+import { FullStore } from '../support/store-steps.ts'
+import { around, writesOutbox } from '../support/watching-store.ts'
 import { type BrowserOptions, browser, idsIn, type OpenOptions, rolesOf, type Tab } from './browser.ts'
 
 const insert = (id: string) => (m: { insert(t: string, record: { readonly id: string }): unknown }) =>
@@ -317,5 +320,101 @@ test('of two tabs in which the user signs out at once, one does it', async () =>
   const results = await server.clock.until(Promise.all(both))
   expect(results.filter((result) => !isSyncError(result))).toHaveLength(1)
   expect(results.find((result) => isSyncError(result))).toMatchObject({ code: 'signed_out' })
+  await server.close()
+})
+
+test('what another tab keeps at the sign-out has not failed in a tab that had no room when it opened', async () => {
+  const disk = new FullStore()
+  disk.full = true
+  const { server, device, open } = await browser({
+    store: { ...disk.store, kind: 'durable', shared: perOrigin },
+  })
+  const leader = await open()
+  device.disconnect()
+  disk.full = false
+  const tab = await open({ visible: false })
+  const kept = tab.client.mutate(insert('i1'))
+  await server.clock.until(kept.durable)
+  leader.client.mutate(insert('i2'))
+  await server.clock.advance(15_000)
+  const there = leader.client.outbox.get(kept.id)
+  await server.clock.until(tab.client.logout({ pending: 'keep' }))
+  await server.clock.advance(20_000)
+  leader.client.mutate(insert('i3'))
+  await server.clock.advance(15_000)
+  expect(there?.state).not.toBe('failed')
+  device.reconnect()
+  await open()
+  await server.clock.advance(60_000)
+  expect((await server.rows('ada')).map(({ id }) => id)).toEqual(['i0', 'i1', 'i2'])
+  await server.close()
+})
+
+describe('if the browser evicts an unsent write during it', () => {
+  async function evicting() {
+    const engine = new ClosableStore()
+    let isNext = false
+    const store = around({ ...engine.store, kind: 'durable', shared: perOrigin }, async (options, run) => {
+      if (isNext && options.tables.length > 3 && options.mode === 'write') {
+        isNext = false
+        engine.close('nothing')
+      }
+      return run()
+    })
+    const world = await browser({ store })
+    const { server, device, open } = world
+    const { client } = await open()
+    device.disconnect()
+    await server.clock.advance(60_000)
+    await server.clock.until(client.mutate(insert('i1')).durable)
+    isNext = true
+    return { ...world, client }
+  }
+
+  test('`logout` without a choice refuses', async () => {
+    const { server, client } = await evicting()
+    const refused = server.clock.until(client.logout().catch((error: unknown) => error))
+    expect(await refused).toMatchObject({ name: 'PendingError' })
+    await server.close()
+  })
+
+  test('`logout` with `keep` keeps it', async () => {
+    const { server, device, open, client } = await evicting()
+    await server.clock.until(client.logout({ pending: 'keep' }))
+    device.reconnect()
+    await open()
+    await server.clock.advance(60_000)
+    expect((await server.rows('ada')).map(({ id }) => id)).toEqual(['i0', 'i1'])
+    await server.close()
+  })
+})
+
+test('`logout` keeps an evicted write and the write that another tab has made since', async () => {
+  const engine = new ClosableStore()
+  const durable: Store = { ...engine.store, kind: 'durable', shared: perOrigin }
+  let isFull = false
+  const store = around(durable, async (options, run) => {
+    if (isFull && writesOutbox(options) && options.tables.length < 4)
+      throw new StorageError('quota', 'There is no room.')
+    return run()
+  })
+  const { server, device, open } = await browser({ store: durable })
+  const tab = await open({ store })
+  device.disconnect()
+  await server.clock.advance(60_000)
+  await server.clock.until(tab.client.mutate(insert('i1')).durable)
+  isFull = true
+  tab.leave()
+  engine.close('nothing')
+  const fresh = await open()
+  await server.clock.until(fresh.client.mutate(insert('i2')).durable)
+  await server.clock.until(fresh.client.close())
+  await tab.comeBack()
+  await server.clock.advance(5_000)
+  await server.clock.until(tab.client.logout({ pending: 'keep' }))
+  device.reconnect()
+  await open()
+  await server.clock.advance(60_000)
+  expect((await server.rows('ada')).map(({ id }) => id).sort()).toEqual(['i0', 'i1', 'i2'])
   await server.close()
 })
