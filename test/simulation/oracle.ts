@@ -11,7 +11,7 @@ const graceMs = 1_000
 
 /**
  * An undo or a redo that somebody else's change has overtaken may lie over that change for so long, in ms, until the server
- * has judged it.
+ * has judged it. So long may a tab not show what a lost message said.
  */
 const unjudgedMs = 2_500
 
@@ -290,7 +290,9 @@ export class Oracle {
     const foreign = client
       .all('Note')
       .find(({ userId }) => userId !== undefined && userId !== tab.device.identity)
-    if (foreign) this.fault(`a record of another user is shown: ${foreign.id} in ${tab.name}`)
+    // Whose database it is, a tab knows once it has read that.
+    if (foreign && client.status.storage.kind === 'durable')
+      this.fault(`a record of another user is shown: ${foreign.id} in ${tab.name}`)
     this.#checkProgress(tab)
     // A tab that hears no others looks when it comes to the front.
     if (this.#isCalm && this.#hasDiskMoment && this.#plan.channel !== 'none') this.#checkKilled(tab)
@@ -299,7 +301,8 @@ export class Oracle {
     if (tab.life === life && unreachableSince <= signedOutAt)
       this.fault(`what was there before the user signed out is shown: ${tab.name}`)
     for (const id of ids) {
-      if (this.#mayBeOvertaken(tab, id) || this.mayHideRemoval(id)) continue
+      if (this.#mayBeOvertaken(tab, id) || this.mayHideRemoval(id) || this.#mayKnowRemoval(tab, id)) continue
+      if (this.#mayHaveMissed(tab)) continue
       const shown = textOf(tab.row(id))
       const rows = this.#rows(tab, id, (act) => this.#presence(act, tab))
       if (!rows || rows.length > maxRows || rows.some((row) => textOf(row) === shown)) continue
@@ -312,6 +315,20 @@ export class Oracle {
   /** Whether the server does not say that the record was removed: its deltas have whole rows only. */
   mayHideRemoval(id: string): boolean {
     return this.#plan.bare?.deltas === 'rows' && this.log.history.removals.some((one) => one.id === id)
+  }
+
+  /** Whether a refusal may have told the tab of a removal that its data does not have yet. */
+  #mayKnowRemoval(tab: Tab, id: string): boolean {
+    const { removals, rows } = this.log.history
+    const isLater = removals.some((one) => one.id === id && one.sid > tab.client.lastSyncId)
+    return this.#plan.bare?.pushes === 'rows' && isLater && !rows.get(id) && !tab.row(id)
+  }
+
+  /** Whether a message between tabs may be lost just now, and the next one does not say what it continues. */
+  #mayHaveMissed({ movedAt }: Tab): boolean {
+    const { channel, dialect, bare } = this.#plan
+    const isBlind = dialect !== undefined || bare?.since === false
+    return channel === 'faulty' && isBlind && movedAt > this.#now() - unjudgedMs
   }
 
   /** What the user of a tab that runs writes is stored, and sent, whatever other tabs do. */
@@ -342,8 +359,10 @@ export class Oracle {
     const { diskFineSince = storeFineSince + laterMs } = tab
     const since = Math.max(tab.openedAt, tab.awakeSince, storeFineSince, diskFineSince, reachableSince)
     for (const write of this.writes) {
-      const { name, committed = Number.POSITIVE_INFINITY, transaction, isUndone, isForgotten } = write
+      const { name, committed = Number.POSITIVE_INFINITY, transaction, isUndone, isForgotten, told } = write
       if (write.tab.device !== device || !write.tab.hasCrashed || isUndone || isForgotten) continue
+      // One whose requirement was refused has ended, and is never sent.
+      if (told.end !== undefined) continue
       const isKnown = this.log.histories.some(
         ({ accepted, refused }) => accepted.has(transaction.id) || refused.has(transaction.id),
       )

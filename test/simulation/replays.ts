@@ -1,6 +1,7 @@
 import { type Act, decides, resultsOf } from './acts.ts'
 import type { Oracle } from './oracle.ts'
 import { type Change, type Row, textOf } from './server-log.ts'
+import { isForgetful } from './undos.ts'
 
 /**
  * What is wrong with a change that no `mutate` asked for: only an undo or a redo makes one. It may take back or repeat what
@@ -68,7 +69,8 @@ function faultsOfAddition(oracle: Oracle, change: Change, acts: readonly Act[]):
   // What the user had added was not at the server when somebody removed the record: that was another one of the same id.
   const isOlder = (act: Act) =>
     act.does === 'redo' && !act.write.base && removal !== undefined && sidOf(act) > removal.sid
-  const { bare } = acts[0]?.tab.device.plan ?? {}
+  const { plan } = acts[0]?.tab.device ?? {}
+  const { bare } = plan ?? {}
   // A server that has not named the transaction of any frame does not say who has removed the record, but for a result at a
   // position that the tab had before it wrote: then it was somebody else.
   const hasFrames =
@@ -77,12 +79,15 @@ function faultsOfAddition(oracle: Oracle, change: Change, acts: readonly Act[]):
   const isConfirmed = bare?.deltas !== 'rows' || bare.since === true
   const hasNamed = () => oracle.changes.some(({ sid, tx }) => tx !== undefined && sid < change.sid)
   const isNamed = !bare || (bare.tx === true && hasFrames && isConfirmed && hasNamed())
+  // The data came as a snapshot that lacks the record, and the result has a position of after the removal.
+  const mayBeOwn = (act: Act) =>
+    bare && plan && isForgetful(plan) && removal && act.write.sid < removal.sid && sidOf(act) >= removal.sid
   const isEarlier = (act: Act) => sidOf(act) <= act.write.sid
   if (
     (isNamed || acts.every(isEarlier)) &&
     removal &&
     removal.tx === undefined &&
-    !acts.some((act) => isUnseen(act) || isOlder(act))
+    !acts.some((act) => isUnseen(act) || isOlder(act) || mayBeOwn(act))
   ) {
     const who = redone.length > 0 ? 'a redo' : 'an undo'
     return [`${who} brought back what somebody else removed: ${id}`]

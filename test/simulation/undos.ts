@@ -22,6 +22,11 @@ type Outcome = 'failed' | 'nothing' | 'cancelled' | 'done'
 /** What can make a client forget the frames of its writes, so that it knows only what it showed when they were made. */
 const forgetful = ['trim', 'restore', 'epoch', 'store', 'crash', 'die', 'close', 'freeze', 'stand still']
 
+/** Whether a client may get data as a snapshot or as rows, which do not say who has changed what. */
+export function isForgetful({ steps, bare }: Plan): boolean {
+  return bare?.deltas === 'rows' || steps.some(({ what }) => forgetful.some((word) => what.includes(word)))
+}
+
 /**
  * Judges what undo and redo have done by what users did and what the server decided: by no client's own data. An undo takes
  * back what its write did at the server, as far as nobody has changed that since.
@@ -31,10 +36,9 @@ export class Undos {
   readonly #oracle: Oracle
   readonly #isForgetful: boolean
 
-  constructor(oracle: Oracle, { steps, bare }: Plan) {
+  constructor(oracle: Oracle, plan: Plan) {
     this.#oracle = oracle
-    this.#isForgetful =
-      bare?.deltas === 'rows' || steps.some(({ what }) => forgetful.some((word) => what.includes(word)))
+    this.#isForgetful = isForgetful(plan)
   }
 
   /** `undoing`: what the client returned. */
