@@ -25,7 +25,7 @@ import type { Rollback, RollbackListener } from './rollback.ts'
 import type { SenderListener } from './sender.ts'
 import { type LocalTransaction, rejectionOf } from './transaction.ts'
 
-/** The maximum number of ids to remember of transactions that the data contains. */
+/** The approximate maximum number of positions of transactions to remember. */
 const maxShown = 8_000
 
 /**
@@ -70,8 +70,8 @@ export class Acknowledgements implements SenderListener {
   /** Rejected transactions to report once the records that they change are loaded. */
   readonly #toReport = new Set<LocalTransaction>()
   /**
-   * Transactions that the data contains and that are not in the outbox, with their positions, by id. Another client may
-   * have left them on the disk, or stored them again.
+   * The positions of transactions that a frame has named, or that have ended here, by id. Another client may have left
+   * them on the disk, or stored them again.
    */
   readonly #shown = new Map<string, number>()
   /** Refused undos that are made again once the data shows why. Until then, nobody hears that they were refused. */
@@ -79,8 +79,6 @@ export class Acknowledgements implements SenderListener {
   /** Transactions whose current state is to be written to the disk. */
   readonly #toStore = new Set<LocalTransaction>()
   readonly #ownFrames = new OwnFrames()
-  /** Transactions that a frame has named. */
-  readonly #named = new WeakSet<LocalTransaction>()
   /** Records of transactions that the data contains and that have not ended on the disk, by id. */
   readonly #toEnd = new Map<string, OutboxRecord>()
   /** The ids of the transactions whose ends a recorded delta carries. */
@@ -248,18 +246,18 @@ export class Acknowledgements implements SenderListener {
     const reached = new Map<LocalTransaction, number>()
     if (this.#shown.size > maxShown) this.#shown.clear()
     for (const { tx, sid } of frames) {
-      const transaction = tx === undefined ? undefined : outbox.get(tx)
-      if (transaction) reached.set(transaction, Math.max(sid, reached.get(transaction) ?? sid))
-      if (tx === undefined || outbox.knows(tx)) continue
+      if (tx === undefined) continue
+      // Also of one that is not in the outbox because it is being cancelled, too late.
       this.#shown.set(tx, sid)
+      const transaction = outbox.get(tx)
+      if (transaction) reached.set(transaction, Math.max(sid, reached.get(transaction) ?? sid))
       // It may be on the disk, from a tab that has crashed: sending reads the disk, and ends it there.
-      if (!hears()) listener.queued()
+      else if (!outbox.knows(tx) && !hears()) listener.queued()
     }
     // Without own transactions, no frame matters. A delta may be large.
     const noted = message.kind === 'row' || outbox.list().length > 0 ? confirmed : []
     this.#ownFrames.note(message, noted, rows, (key) => outbox.isAwaited(key))
     for (const [transaction, sid] of reached) {
-      this.#named.add(transaction)
       const effects = effectsIn(confirmed, transaction.id, transaction.record.ops, rows)
       if (effects.length > 0) transaction.note(effects)
       if (outbox.accept(transaction, sid, epoch)) this.#store(transaction)
@@ -352,7 +350,7 @@ export class Acknowledgements implements SenderListener {
     const { unknownTo, hasTx: isNamed } = this.#ownFrames
     if (sid <= unknownTo) return undefined
     // If frames name their transactions and none names this one, it changed nothing.
-    if (hasTx || isNamed) return this.#named.has(transaction) ? undefined : []
+    if (hasTx || isNamed) return this.#shown.has(transaction.id) ? undefined : []
     return this.#ownFrames.effectsOf(transaction, sid)
   }
 

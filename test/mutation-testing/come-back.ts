@@ -20,8 +20,8 @@ export const comeBack: readonly Mutation[] = [
   },
   {
     invariant: 28,
-    test: 'test/writes/two-tabs.test.ts',
-    name: 'invariant 28: is not shown over newer data when the tab becomes visible',
+    test: 'test/tabs/evicted.test.ts',
+    name: 'invariant 28: is synced if another tab has sent it meanwhile, and much has happened since',
     file: 'src/mutations/stored-transactions.ts',
     from: ': acknowledgements.endIfShown(record)',
     to: ': record',

@@ -17,8 +17,8 @@ export const tabs: readonly Mutation[] = [
   },
   {
     invariant: 31,
-    test: troubles,
-    name: 'invariant 31: go on in memory, whichever comes to the front',
+    test: 'test/writes/reopened.test.ts',
+    name: 'invariant 31: a database that is deleted on purpose stays closed, and the client reports it at once',
     file: 'src/persistence/connection.ts',
     from: 'store && !this.#isGone && !this.#isClosed',
     to: 'store && !this.#isClosed',

@@ -562,6 +562,30 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
     ),
   ],
   [
+    'a write that another tab had sent when it was undone is taken back, though its frame comes while it is being cancelled',
+    told(
+      {
+        mode: 'bare server',
+        hasLocks: true,
+        channel: 'faulty',
+        tabs: 2,
+        storeMs: 20,
+        opened: [1, 0],
+        undoesInSteps: true,
+        bare: { deltas: 'frames', pushes: 'frame', pushAfterMs: 300, tx: true },
+      },
+      [
+        '0 a 269 1 cut',
+        '0 a 808 300 update',
+        '0 a 96 3000 freeze',
+        '0 a 991 300 clear the store',
+        '0 a 799 3000 cut',
+        '1 b 709 300 crash',
+        '0 a 500 3000 undo',
+      ],
+    ),
+  ],
+  [
     'a write that is undone as its page finds its disk emptied is not called accepted before it is',
     told(
       {

@@ -196,7 +196,7 @@ export const planted: readonly PlantedBug[] = [
   {
     hole: 'a write to the outbox does not compare the life of the database',
     mode: 'pages',
-    within: 150,
+    within: 900,
     changes: [
       {
         file: 'src/persistence/outbox.ts',
@@ -266,18 +266,6 @@ export const planted: readonly PlantedBug[] = [
     ],
   },
   {
-    hole: 'two tabs follow each other, and nobody leads',
-    mode: 'pages',
-    within: 150,
-    changes: [
-      {
-        file: 'src/engine/following.ts',
-        from: 'isFromLeader && !isAsking',
-        to: 'isFromLeader',
-      },
-    ],
-  },
-  {
     hole: 'an undo looks for its frames only by the name of the transaction',
     mode: 'bare server',
     within: 60,
@@ -301,7 +289,7 @@ export const planted: readonly PlantedBug[] = [
     changes: [
       {
         file: 'src/mutations/acknowledgements.ts',
-        from: 'if (hasTx || isNamed) return this.#named.has(transaction) ? undefined : []',
+        from: 'if (hasTx || isNamed) return this.#shown.has(transaction.id) ? undefined : []',
         to: '',
       },
     ],
@@ -367,18 +355,6 @@ export const planted: readonly PlantedBug[] = [
     ],
   },
   {
-    hole: 'a write is stored before an earlier one that the disk has stored without an answer',
-    mode: 'disk',
-    within: 300,
-    changes: [
-      {
-        file: 'src/persistence/outbox.ts',
-        from: 'there || key > place ? key',
-        to: 'key ? key',
-      },
-    ],
-  },
-  {
     hole: 'a tab does not ask the leader for room',
     mode: 'disk',
     within: 40,
@@ -421,7 +397,7 @@ export const planted: readonly PlantedBug[] = [
     changes: [
       {
         file: 'src/mutations/acknowledgements.ts',
-        from: 'if (hasTx || isNamed) return this.#named.has(transaction) ? undefined : []',
+        from: 'if (hasTx || isNamed) return this.#shown.has(transaction.id) ? undefined : []',
         to: '',
       },
     ],

@@ -256,7 +256,7 @@ describe('a write of a frozen tab whose site data is evicted', () => {
     await server.close()
   })
 
-  test('is synced if another tab has sent it meanwhile, and much has happened since', async () => {
+  test('invariant 28: is synced if another tab has sent it meanwhile, and much has happened since', async () => {
     const { server, device, leader, written, front, evict, comeBack } = await frozen()
     device.reconnect()
     await front(leader)

@@ -233,3 +233,32 @@ test('writes that the disk has refused keep their order after an eviction', asyn
   expect(labelsIn(await open())).toEqual(['i1', 'i2', 'i3'])
   await server.close()
 })
+
+test('a write that the disk refuses stays behind one that the disk has stored without an answer', async () => {
+  const { server, store, open, goOffline } = await browserThatEvicts()
+  const disk = { refusals: 0, losses: 0 }
+  const silent = around(store, async (options, run) => {
+    if (!writesOutbox(options) || options.tables.length > 1) return run()
+    if (disk.losses === 0 && disk.refusals > 0) {
+      disk.refusals -= 1
+      throw new StorageError('quota', 'There is no room.')
+    }
+    const result = await run()
+    if (disk.losses === 0) return result
+    disk.losses -= 1
+    throw new StorageError('aborted', 'The engine gave no answer.')
+  })
+  const tab = await open({ store: silent })
+  const write = (id: string) => tab.client.mutate(insert(id), { label: id })
+  await goOffline()
+  await server.clock.until(write('i1').durable)
+  Object.assign(disk, { losses: 1, refusals: 2 })
+  write('i2')
+  await Promise.resolve()
+  await Promise.resolve()
+  write('i3')
+  await server.clock.advance(30_000)
+  await server.clock.until(tab.client.close())
+  expect(labelsIn(await open())).toEqual(['i1', 'i2', 'i3'])
+  await server.close()
+})

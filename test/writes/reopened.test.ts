@@ -94,7 +94,7 @@ describe.each(['all', 'nothing'] as const)(
   },
 )
 
-test('a database that is deleted on purpose stays closed, and the client reports it at once', async () => {
+test('invariant 31: a database that is deleted on purpose stays closed, and the client reports it at once', async () => {
   const { backend, disk, client } = await open()
   await disk.store.destroy(disk.name)
   await backend.clock.advance(60_000)
