@@ -81,7 +81,7 @@ export class OptimisticUpdates {
    */
   effectsOf({ id: tx, record, wasSent }: LocalTransaction): readonly Effect[] {
     const { replica } = this.#options
-    const own = new Map(effectsOf(record).map((effect) => [rowKey(effect.t, effect.id), effect]))
+    const images = new Map(effectsOf(record).map(({ t, id, mine }) => [rowKey(t, id), mine]))
     const before = record.before.map((image) => {
       const { t, id } = image
       if (!replica.isReady(t)) return image
@@ -89,7 +89,7 @@ export class OptimisticUpdates {
       const p = replica.below(tx, t, id)?.p ?? null
       // Earlier updates may hide that the data contains it.
       const data = replica.confirmed(t, id)?.p
-      return wasSent && isContained(opsOn(record.ops, key), own.get(key), data) ? image : { t, id, p }
+      return wasSent && isContained(opsOn(record.ops, key), images.get(key), data) ? image : { t, id, p }
     })
     return effectsOf({ ops: record.ops, before }).map((effect) => ({
       ...effect,
@@ -129,10 +129,12 @@ export class OptimisticUpdates {
   }
 }
 
-/** Whether the record `p` has something that `ops` have changed: another user may have changed the rest since. */
-function isContained(ops: readonly TxOp[], { base, mine }: Partial<Effect> = {}, p?: Payload): boolean {
+/** Whether the record `p` is as `ops` leave it: `mine`, or with other fields, too. */
+function isContained(ops: readonly TxOp[], mine: Payload | undefined, p: Payload | undefined): boolean {
   if (!mine || !p) return !mine && !p
   const isAdded = ops.some((op) => op.op === 'i' && op.put !== true)
-  const isOwn = (field: string) => !jsonEqual(mine[field], base?.[field]) && jsonEqual(p[field], mine[field])
-  return isAdded || Object.keys({ ...base, ...mine }).some(isOwn)
+  return (
+    isAdded ||
+    ops.every((op) => op.op === 'd' || Object.keys(op.p).every((field) => jsonEqual(p[field], mine[field])))
+  )
 }

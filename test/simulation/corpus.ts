@@ -549,19 +549,6 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
     ]),
   ],
   [
-    'an undo of a put takes back the rest of what somebody else has changed, where rows come before the answer',
-    told(
-      {
-        mode: 'bare server',
-        channel: 'fine',
-        opened: [0],
-        undoesInSteps: true,
-        bare: { deltas: 'rows', pushes: 'rows', pushAfterMs: -300 },
-      },
-      ['0 a 509 3000 put elsewhere', '0 a 594 50 put', '0 a 429 1 update elsewhere', '0 a 746 300 undo'],
-    ),
-  ],
-  [
     'a write that another tab had sent when it was undone is taken back, though its frame comes while it is being cancelled',
     told(
       {

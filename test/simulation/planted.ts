@@ -277,7 +277,7 @@ export const planted: readonly PlantedBug[] = [
       },
       {
         file: 'src/mutations/optimistic-updates.ts',
-        from: 'return wasSent && isContained(opsOn(record.ops, key), own.get(key), data) ? image : { t, id, p }',
+        from: 'return wasSent && isContained(opsOn(record.ops, key), images.get(key), data) ? image : { t, id, p }',
         to: 'return { t, id, p }',
       },
     ],
@@ -373,7 +373,7 @@ export const planted: readonly PlantedBug[] = [
     changes: [
       {
         file: 'src/mutations/optimistic-updates.ts',
-        from: 'return wasSent && isContained(opsOn(record.ops, key), own.get(key), data) ? image : { t, id, p }',
+        from: 'return wasSent && isContained(opsOn(record.ops, key), images.get(key), data) ? image : { t, id, p }',
         to: 'return { t, id, p }',
       },
     ],
