@@ -137,6 +137,7 @@ export class Mutations {
         const write = async (part: OutboxChange) => {
           const { last } = outbox
           const written = await store({ ...part, after: last, hears: last !== undefined && options.hears() })
+          outbox.saw([...written.refused.values(), ...written.stored.values()])
           if (written.stored.size > 0) listener.stored([...written.stored.values()])
           return written
         }

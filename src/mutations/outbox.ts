@@ -1,6 +1,6 @@
 import { Emitter, type Unsubscribe } from '../base/emitter.ts'
 import type { RejectedError } from '../base/errors.ts'
-import { nextKey, type OutboxEnd } from '../persistence/outbox.ts'
+import { isEnd, maxEnds, nextKey, type OutboxEnd, type OutboxEntry } from '../persistence/outbox.ts'
 import { noFields } from '../protocol/json.ts'
 import type { TxCodec, TxOp, WireTransaction } from '../protocol/tx.ts'
 import { ByRecord } from './by-record.ts'
@@ -19,6 +19,8 @@ const maxIdle = 100
 /** The transactions that the data does not contain yet, in order, and the rejected ones. */
 export class Outbox {
   readonly results = new Results()
+  /** The ends that the disk had of the last transactions that were taken back, by id. */
+  readonly undone = new Map<string, OutboxEnd>()
   /** The transactions without a result that were never stored. */
   readonly unstored = new Set<LocalTransaction>()
   readonly #all = new Map<string, LocalTransaction>()
@@ -41,10 +43,10 @@ export class Outbox {
   #waitsForData = false
   readonly #byRecord = new ByRecord()
   /**
-   * The states of all transactions that are in the outbox, or were in it and may still be on the disk, by id. For these,
-   * memory is more recent than the disk.
+   * The ids of all transactions that are in the outbox, or were in it and may still be on the disk. For these, memory
+   * is more recent than the disk.
    */
-  readonly #known = new Map<string, LocalTransaction['state']>()
+  readonly #known = new Set<string>()
   /**
    * The ids of the last transactions that have left the outbox and changed nothing. Another tab may have undone one of
    * them before it knew that.
@@ -72,7 +74,6 @@ export class Outbox {
     this.#isChanged = true
     if (transaction) {
       this.#changed.add(transaction)
-      this.#known.set(transaction.id, transaction.state)
       this.#count(transaction)
     }
     this.#onChange()
@@ -130,7 +131,7 @@ export class Outbox {
     this.#all.set(transaction.id, transaction)
     this.#forgetOld()
     if (placeOf(transaction) > this.#highest) this.#highest = placeOf(transaction)
-    this.#known.set(transaction.id, transaction.state)
+    this.#known.add(transaction.id)
     this.#byRecord.add(transaction)
     if (transaction.state === 'accepted') this.results.add(transaction, transaction.record.sid)
     if (transaction.state === 'rejected') this.#rejected.add(transaction)
@@ -149,17 +150,20 @@ export class Outbox {
     return this.#known.has(id)
   }
 
-  /** The ends of the last transactions that were taken back before the server had them. */
-  get undone(): readonly OutboxEnd[] {
-    return [...this.#known].flatMap(([id, state]) =>
-      state === 'cancelled' || state === 'discarded' ? { id, state } : [],
-    )
+  /** The disk has `entries`. */
+  saw(entries: Iterable<OutboxEntry | undefined>): void {
+    for (const entry of entries) {
+      if (!entry) continue
+      this.undone.delete(entry.id)
+      if (isEnd(entry) && entry.state !== 'synced') this.undone.set(entry.id, { ...entry, key: undefined })
+    }
+    for (const id of [...this.undone.keys()].slice(0, -maxEnds)) this.undone.delete(id)
   }
 
   /** Forgets ids that have been known for long: the disk does not keep the ends of these transactions any more. */
   #forgetOld(): void {
     if (this.#known.size < this.#all.size + maxKnown) return
-    const ended = [...this.#known.keys()].filter((id) => !this.#all.has(id))
+    const ended = [...this.#known].filter((id) => !this.#all.has(id))
     for (const id of ended.slice(0, maxKnown / 2)) this.#known.delete(id)
   }
 

@@ -60,9 +60,12 @@ export class Rollback {
     this.#takeOut(transaction, { type: 'cancel' })
     const { refused } = await this.#ended(transaction, written)
     // No other client has a transaction that was never stored.
-    const isElsewhere = refused.get(transaction.id) !== undefined || transaction.isStored
-    if (refused.size > 0 && isElsewhere) this.#keepAsSent(transaction)
-    else this.#rejectDependents(transaction)
+    const there = refused.get(transaction.id)
+    if (refused.size > 0 && (there || transaction.isStored)) {
+      // The disk has lost it: it is stored again before the transaction that undoes it.
+      if (!there) this.#options.outbox.lost += 1
+      this.#keepAsSent(transaction)
+    } else this.#rejectDependents(transaction)
   }
 
   /**

@@ -137,6 +137,7 @@ export class StoredTransactions {
   /** Applies `entries`, which another tab has stored. */
   heard(entries: OutboxNews): void {
     const { outbox, acknowledgements } = this.#options
+    outbox.saw(entries)
     this.#add(entries.flatMap((entry) => (isEnd(entry) ? [] : entry)))
     acknowledgements.ended(entries.filter(isEnd))
     for (const entry of entries) {
@@ -159,7 +160,7 @@ export class StoredTransactions {
   moved(): void {
     const { outbox, acknowledgements } = this.#options
     // Before the first opening, transactions wait to be stored.
-    if (outbox.undone.length > 0 || outbox.list().some(({ state }) => state !== 'writing')) outbox.lost += 1
+    if (outbox.undone.size > 0 || outbox.list().some(({ state }) => state !== 'writing')) outbox.lost += 1
     outbox.forgetKeys()
     acknowledgements.forgetKeys()
   }
@@ -190,7 +191,7 @@ export class StoredTransactions {
     // The disk may lose them once more meanwhile.
     const { lost } = outbox
     const lacking = this.#lacking
-    const undone = lost > 0 ? outbox.undone : []
+    const undone = lost > 0 ? [...outbox.undone.values()] : []
     if (lacking.length + undone.length > 0) {
       const written = await write({ keep: lacking.map(({ record }) => record), undone })
       optimisticUpdates.place(lacking, written)
@@ -233,8 +234,9 @@ export class StoredTransactions {
     this.#found(stored)
   }
 
-  #found({ records, last }: StoredOutbox): void {
+  #found({ records, ends, last }: StoredOutbox): void {
     this.#options.outbox.hasRead(last)
+    this.#options.outbox.saw([...ends, ...records])
     this.#add(records)
   }
 
@@ -259,8 +261,11 @@ export class StoredTransactions {
     for (const { t } of found.flatMap(({ record }) => record.ops)) use(t)
     optimisticUpdates.found(found, faults)
     for (const transaction of found) {
-      const { undoes } = transaction.record
+      const { undoes, retryOf } = transaction.record
       if (undoes !== undefined) transaction.undoes = outbox.get(undoes)
+      // A client that this one does not hear has written that one again.
+      const replaced = retryOf === undefined ? undefined : outbox.get(retryOf)
+      if (replaced) acknowledgements.settle(replaced, { id: replaced.id, state: 'discarded' })
     }
     // A transaction that cannot be migrated stays in the outbox as a rejected one.
     for (const [transaction, fault] of faults) rollback.reject(transaction, fault)

@@ -4,7 +4,7 @@ import { build } from 'esbuild'
 import { expect, test } from 'vitest'
 
 /** What a page brings that imports a client and one store, in bytes of brotli; it may not grow unnoticed. */
-const maxBytes = 60_200
+const maxBytes = 60_300
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 

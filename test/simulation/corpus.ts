@@ -573,6 +573,27 @@ export const corpus: readonly (readonly [title: string, plan: Plan])[] = [
     ),
   ],
   [
+    'a redo is carried out if one of two tabs that do not hear each other makes it again',
+    told(
+      {
+        mode: 'bare server',
+        tabs: 2,
+        undoesInSteps: true,
+        bare: { deltas: 'rows', pushes: 'frames', pushAfterMs: -300, tx: true },
+      },
+      [
+        '0 c 286 3000 redo',
+        '1 c 217 3000 put elsewhere',
+        '1 a 696 300 undo',
+        '1 c 617 3000 put',
+        '1 c 620 1 undo',
+        '1 c 131 50 redo',
+        '0 b 565 50 delete',
+        '0 b 902 3000 update elsewhere',
+      ],
+    ),
+  ],
+  [
     'a write that is undone as its page finds its disk emptied is not called accepted before it is',
     told(
       {

@@ -150,6 +150,71 @@ describe('of two retries of one refused write around an eviction, one is sent', 
   })
 })
 
+describe('a retry is sent', () => {
+  async function refused() {
+    const world = await browserThatEvicts()
+    const { server, open, goOffline } = world
+    const tab = await open()
+    server.reject('forbidden')
+    const { id } = tab.client.mutate(insert('i1'))
+    await server.clock.advance(20_000)
+    await goOffline()
+    return { ...world, tab, retry: () => tab.client.outbox.retry(id, insert('r1')) }
+  }
+
+  test('that is made in the moment of an eviction', async () => {
+    const { server, retry, evict, goOnline, ids } = await refused()
+    const evicted = evict(20_000)
+    retry()
+    await evicted
+    await goOnline()
+    expect(await ids()).toEqual(['i0', 'r1'])
+    await server.close()
+  })
+
+  test('that is made when a frozen tab comes back after an eviction', async () => {
+    const { server, tab, retry, evict, goOnline, ids } = await refused()
+    tab.leave()
+    await evict(0)
+    const back = tab.comeBack()
+    retry()
+    await back
+    await server.clock.advance(20_000)
+    await goOnline()
+    expect(await ids()).toEqual(['i0', 'r1'])
+    await server.close()
+  })
+})
+
+test('a write that a frozen tab has sent is taken back by an undo in the moment in which another tab comes back', async () => {
+  const { server, device, open, goOffline, goOnline, evict, ids } = await browserThatEvicts()
+  const [first, second] = [await open(), await open({ visible: false })]
+  await goOffline()
+  const written = second.client.mutate(insert('i1'))
+  await server.clock.until(written.durable)
+  await server.clock.advance(1_000)
+  second.leave()
+  server.loseResponse({ endpoint: 'tx', times: Number.POSITIVE_INFINITY })
+  server.wrong(500, { endpoint: 'delta', times: Number.POSITIVE_INFINITY })
+  device.reconnect()
+  await server.clock.advance(60_000)
+  expect(await ids()).toEqual(['i0', 'i1'])
+  device.disconnect()
+  await server.clock.advance(1_000)
+  first.leave()
+  await evict(0)
+  const back = second.comeBack()
+  const undone = written.undo()
+  await back
+  await server.clock.until(undone)
+  await first.comeBack()
+  server.heal()
+  await goOnline()
+  await server.clock.advance(60_000)
+  expect(await ids()).toEqual(['i0'])
+  await server.close()
+})
+
 test('a write that was stored without an answer, and is being sent since, stays before later ones', async () => {
   const { server, device, store, open, goOnline } = await browserThatEvicts()
   let answer: Promise<void> | undefined
