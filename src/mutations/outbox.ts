@@ -150,12 +150,12 @@ export class Outbox {
     return this.#known.has(id)
   }
 
-  /** The disk has `entries`. */
+  /** The disk has `entries`. While it lacks ends, another client may have stored transactions again that had ended. */
   saw(entries: Iterable<OutboxEntry | undefined>): void {
     for (const entry of entries) {
       if (!entry) continue
-      this.undone.delete(entry.id)
       if (isEnd(entry) && entry.state !== 'synced') this.undone.set(entry.id, { ...entry, key: undefined })
+      else if (this.lost === 0) this.undone.delete(entry.id)
     }
     for (const id of [...this.undone.keys()].slice(0, -maxEnds)) this.undone.delete(id)
   }

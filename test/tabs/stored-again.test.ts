@@ -106,6 +106,29 @@ test('what was undone does not come back from a frozen tab, though the tab that 
   await server.close()
 })
 
+test('what was undone does not come back, though the disk refuses the tab that undid it at first', async () => {
+  const { server, store, open, goOffline, goOnline, evict, ids } = await browserThatEvicts()
+  const disk = { refusals: 0 }
+  const first = await open({ store: refusing(store, disk) })
+  const second = await open({ visible: false })
+  await goOffline()
+  const written = second.client.mutate(insert('i1'))
+  await server.clock.until(written.durable)
+  await server.clock.advance(1_000)
+  second.leave()
+  await server.clock.until(Promise.resolve(first.client.outbox.get(written.id)?.undo()))
+  first.leave()
+  await evict(0)
+  await second.comeBack()
+  await server.clock.advance(5_000)
+  disk.refusals = 2
+  await first.comeBack()
+  await server.clock.advance(20_000)
+  await goOnline()
+  expect(await ids()).toEqual(['i0'])
+  await server.close()
+})
+
 describe('of two retries of one refused write around an eviction, one is sent', () => {
   async function refused() {
     const world = await browserThatEvicts()
