@@ -350,7 +350,7 @@ test('what another tab keeps at the sign-out has not failed in a tab that had no
   await server.close()
 })
 
-describe('if the browser evicts an unsent write during it', () => {
+describe('an unsent write that the browser evicts during `logout`', () => {
   async function evicting() {
     const engine = new ClosableStore()
     let isNext = false
@@ -371,14 +371,14 @@ describe('if the browser evicts an unsent write during it', () => {
     return { ...world, client }
   }
 
-  test('`logout` without a choice refuses', async () => {
+  test('makes it refuse if nothing is chosen', async () => {
     const { server, client } = await evicting()
     const refused = server.clock.until(client.logout().catch((error: unknown) => error))
     expect(await refused).toMatchObject({ name: 'PendingError' })
     await server.close()
   })
 
-  test('`logout` with `keep` keeps it', async () => {
+  test('is kept if `keep` is chosen', async () => {
     const { server, device, open, client } = await evicting()
     await server.clock.until(client.logout({ pending: 'keep' }))
     device.reconnect()

@@ -34,7 +34,7 @@ async function browserThatEvicts() {
   }
 }
 
-/** `store`, which refuses so many writes of the outbox, each of a table alone. */
+/** `store`, which refuses as many of its next writes of transactions as `disk` says. */
 function refusing(store: Store, disk: { refusals: number }): Store {
   return around(store, async (options, run) => {
     if (disk.refusals > 0 && writesOutbox(options) && options.tables.length === 1) {
@@ -47,6 +47,16 @@ function refusing(store: Store, disk: { refusals: number }): Store {
 
 const insert = (id: string) => (m: Mutator) => m.insert('Item', { id })
 const retitle = (title: string) => (m: Mutator) => m.update('Item', 'i0', { title })
+
+/** A write of `tab` is refused, and the browser goes offline. Returns what retries that write in a tab. */
+async function refusedIn(tab: Tab, { server, goOffline }: Awaited<ReturnType<typeof browserThatEvicts>>) {
+  server.reject('forbidden')
+  const { id } = tab.client.mutate(insert('i1'))
+  await server.clock.advance(20_000)
+  await goOffline()
+  return ({ client }: Tab, as: string) => client.outbox.retry(id, insert(as))
+}
+
 const labelsIn = ({ client }: Tab) => client.outbox.list().map(({ label }) => label)
 
 test('the end of a write that was stored again leaves the refused write of another tab on the disk', async () => {
@@ -132,18 +142,10 @@ test('what was undone does not come back, though the disk refuses the tab that u
 describe('of two retries of one refused write around an eviction, one is sent', () => {
   async function refused() {
     const world = await browserThatEvicts()
-    const { server, open, goOffline } = world
-    const [first, second] = [await open(), await open({ visible: false })]
-    server.reject('forbidden')
-    const { id } = second.client.mutate(insert('i1'))
-    await server.clock.advance(20_000)
-    await goOffline()
+    const [first, second] = [await world.open(), await world.open({ visible: false })]
+    const retryIn = await refusedIn(second, world)
     second.leave()
-    const retry = ({ client }: Tab, as: string) => {
-      const { durable } = client.outbox.retry(id, insert(as))
-      durable.catch(() => {})
-      return server.clock.until(durable).catch(() => {})
-    }
+    const retry = (tab: Tab, as: string) => world.server.clock.until(retryIn(tab, as).durable).catch(() => {})
     return { ...world, first, second, retry }
   }
 
@@ -176,13 +178,9 @@ describe('of two retries of one refused write around an eviction, one is sent', 
 describe('a retry is sent', () => {
   async function refused() {
     const world = await browserThatEvicts()
-    const { server, open, goOffline } = world
-    const tab = await open()
-    server.reject('forbidden')
-    const { id } = tab.client.mutate(insert('i1'))
-    await server.clock.advance(20_000)
-    await goOffline()
-    return { ...world, tab, retry: () => tab.client.outbox.retry(id, insert('r1')) }
+    const tab = await world.open()
+    const retryIn = await refusedIn(tab, world)
+    return { ...world, tab, retry: () => retryIn(tab, 'r1') }
   }
 
   test('that is made in the moment of an eviction', async () => {
